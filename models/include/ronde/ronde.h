@@ -90,6 +90,7 @@
 #include <ronde/nn/cropping2d.h>
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv2d.h>
+#include <ronde/nn/dot.h>
 #include <ronde/nn/dropout.h>
 #include <ronde/nn/embedding.h>
 #include <ronde/nn/fbeta_score.h>

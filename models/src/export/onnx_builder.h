@@ -85,6 +85,7 @@ OnnxValue onnx_cropping1d(const OnnxCall& call);
 OnnxValue onnx_cropping2d(const OnnxCall& call);
 OnnxValue onnx_dense(const OnnxCall& call);
 OnnxValue onnx_depthwise_conv2d(const OnnxCall& call);
+OnnxValue onnx_dot(const OnnxCall& call);
 OnnxValue onnx_flatten(const OnnxCall& call);
 OnnxValue onnx_global_average_pooling1d(const OnnxCall& call);
 OnnxValue onnx_global_average_pooling2d(const OnnxCall& call);

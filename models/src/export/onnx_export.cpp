@@ -35,6 +35,7 @@ constexpr Exported kConverters[] = {
     {"CustomScaleLayer", onnx_custom_scale_layer},
     {"Dense", onnx_dense},
     {"DepthwiseConv2D", onnx_depthwise_conv2d},
+    {"Dot", onnx_dot},
     {"Dropout", onnx_identity},
     {"Flatten", onnx_flatten},
     {"GRU", onnx_recurrent},

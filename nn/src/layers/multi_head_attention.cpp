@@ -10,6 +10,7 @@
 
 #include "layers/masked_steps.h"
 #include "layers/sequences.h"
+#include "layers/shapes.h"
 #include "module/layer_config.h"
 
 namespace ronde::inline v0 {
@@ -32,11 +33,6 @@ Variable flat(const Variable& bias) {
 /// (n, t, d) -> (n * t, d)
 Variable steps_of(const Variable& x) {
   return reshape(x, {x.size(0) * x.size(1), x.size(2)});
-}
-
-Shape behind(Shape shape, const Shape& more) {
-  for (const std::int64_t extent : more) shape.push_back(extent);
-  return shape;
 }
 
 }  // namespace

@@ -13,6 +13,7 @@
 #include <ronde/nn/cropping2d.h>
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv2d.h>
+#include <ronde/nn/dot.h>
 #include <ronde/nn/dropout.h>
 #include <ronde/nn/embedding.h>
 #include <ronde/nn/flatten.h>
@@ -90,6 +91,8 @@ template <>
 std::unique_ptr<Module> read_layer<Dense>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<DepthwiseConv2D>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Dot>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Dropout>(const LayerConfig&);
 template <>
@@ -213,6 +216,7 @@ constexpr LayerEntry kLayers[] = {
     entry<CustomScaleLayer>("CustomScaleLayer"),
     entry<Dense>("Dense"),
     entry<DepthwiseConv2D>("DepthwiseConv2D"),
+    entry<Dot>("Dot"),
     entry<Dropout>("Dropout"),
     entry<Embedding>("Embedding"),
     entry<Flatten>("Flatten"),

@@ -7,6 +7,7 @@
 #include <ronde/models/file_io.h>
 #include <ronde/nn/concatenate.h>
 #include <ronde/nn/conv2d_transpose.h>
+#include <ronde/nn/dot.h>
 #include <ronde/nn/graph.h>
 #include <ronde/nn/layer_normalization.h>
 #include <ronde/nn/layer_scale.h>
@@ -206,6 +207,20 @@ TEST(Onnx, OfAScaledSumTheSecondInputIsScaled) {
   EXPECT_EQ(all[1].inputs.at(0), all[0].output);
   EXPECT_EQ(constant(bytes, all[1].inputs.at(1)), std::vector<float>{0.25f});
   EXPECT_EQ(all[2].inputs, (std::vector<std::string>{"x", all[1].output}));
+}
+
+TEST(Onnx, ADotIsAProductAlongItsAxes) {
+  const auto operators_of_dot = [](const Shape& shape, const DotOptions& options) {
+    Graph net;
+    const Symbol x = net.input();
+    net.output(net.add(Dot(options), {x, x}));
+    net.build(shape);
+    return operators(encode_onnx(net));
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(operators_of_dot({3, 4}, {.axes = {2}}), Names{"Einsum"});
+  EXPECT_EQ(operators_of_dot({4}, {.axes = {-1}, .normalize = true}),
+            (Names{"ReduceL2", "Max", "Div", "ReduceL2", "Max", "Div", "Einsum", "Unsqueeze"}));
 }
 
 TEST(Onnx, JoinsOfTwoAreOperatorsOfTwoInTheirOrder) {

@@ -11,6 +11,7 @@
 #include <ronde/nn/cropping2d.h>
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv2d.h>
+#include <ronde/nn/dot.h>
 #include <ronde/nn/dropout.h>
 #include <ronde/nn/embedding.h>
 #include <ronde/nn/flatten.h>
@@ -171,6 +172,10 @@ TEST(LayerConfig, WritesTheKeysThatEveryKerasKnows) {
   expect_config(Softmax(), R"({"name": "softmax", "trainable": true, "dtype": "float32", "axis": -1})");
   expect_config(Concatenate(1), R"({
     "name": "concatenate", "trainable": true, "dtype": "float32", "axis": 1})");
+  expect_config(Dot({.axes = {-1}}), R"({
+    "name": "dot", "trainable": true, "dtype": "float32", "axes": -1, "normalize": false})");
+  expect_config(Dot({.axes = {2, 1}, .normalize = true}), R"({
+    "name": "dot", "trainable": true, "dtype": "float32", "axes": [2, 1], "normalize": true})");
   expect_config(Add(), R"({"name": "add", "trainable": true, "dtype": "float32"})");
   expect_config(Subtract(), R"({"name": "subtract", "trainable": true, "dtype": "float32"})");
   expect_config(Multiply(), R"({"name": "multiply", "trainable": true, "dtype": "float32"})");
