@@ -59,6 +59,20 @@ def masked_cases():
     yield {"num_heads": 1, "key_dim": 4}, [memory, x, x], True
 
 
+def dense_attention_cases():
+    """Layers, options, shapes, whether called with a causal mask, whether behind a Masking."""
+    x, memory, keys = (2, 4, 3), (2, 5, 3), (2, 5, 3)
+    for name, options in [(layers.Attention, {}), (layers.Attention, {"use_scale": True}),
+                          (layers.Attention, {"score_mode": "concat"}),
+                          (layers.Attention, {"use_scale": True, "score_mode": "concat", "dropout": 0.5}),
+                          (layers.AdditiveAttention, {}), (layers.AdditiveAttention, {"use_scale": False, "dropout": 0.5})]:
+        yield name, options, [x, memory], False
+        yield name, options, [x, memory, keys], True
+        yield name, options, [memory, x], False, True
+        yield name, options, [x, memory, keys], True, True
+    yield layers.Attention, {}, [x, (2, 5, 2), keys], False
+
+
 def flat(array):
     return np.asarray(array, "float64").round(12).ravel().tolist()
 
@@ -76,7 +90,7 @@ def case(layer_class, options, shapes, causal=None, masked=False):
         x[1, 2].assign(0 * x[1, 2])
 
     def call():
-        taken = [masking(x) for x in inputs] if masked else inputs
+        taken = [masking(x) if masked else tf.convert_to_tensor(x) for x in inputs]
         given = {} if causal is None else {"use_causal_mask": causal}
         if layer_class is layers.MultiHeadAttention:
             y = layer(taken[0], *taken[1:] or taken, **given)
@@ -140,5 +154,6 @@ keras.mixed_precision.set_global_policy("float64")
 made = [case(layers.MultiHeadAttention, *one) for one in cases()]
 made += [case(layers.MultiHeadAttention, *one, masked=True) for one in masked_cases()]
 made += [case(layers.Dot, *one) for one in dot_cases()]
+made += [case(*one) for one in dense_attention_cases()]
 lines = ",\n".join(json.dumps(one) for one in made)
 (target / f"attention_keras{VERSION}.json").write_text(f"[\n{lines}\n]\n", encoding="utf-8")

@@ -75,6 +75,8 @@
 #include <ronde/nn/adagrad.h>
 #include <ronde/nn/adam.h>
 #include <ronde/nn/adamax.h>
+#include <ronde/nn/attention.h>
+#include <ronde/nn/attention_layer.h>
 #include <ronde/nn/auc.h>
 #include <ronde/nn/average_pooling1d.h>
 #include <ronde/nn/average_pooling2d.h>

@@ -73,6 +73,8 @@ OnnxValue onnx_activation(OnnxBuilder& builder, const std::string& kind, const O
 // onnx_normalizations.cpp, onnx_recurrent.cpp, onnx_vectors.cpp.
 OnnxValue onnx_activation_layer(const OnnxCall& call);
 OnnxValue onnx_add(const OnnxCall& call);
+OnnxValue onnx_additive_attention(const OnnxCall& call);
+OnnxValue onnx_attention(const OnnxCall& call);
 OnnxValue onnx_average(const OnnxCall& call);
 OnnxValue onnx_custom_scale_layer(const OnnxCall& call);
 OnnxValue onnx_average_pooling(const OnnxCall& call);

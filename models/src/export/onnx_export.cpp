@@ -20,6 +20,8 @@ struct Exported {
 constexpr Exported kConverters[] = {
     {"Activation", onnx_activation_layer},
     {"Add", onnx_add},
+    {"AdditiveAttention", onnx_additive_attention},
+    {"Attention", onnx_attention},
     {"Average", onnx_average},
     {"AveragePooling1D", onnx_average_pooling},
     {"AveragePooling2D", onnx_average_pooling},

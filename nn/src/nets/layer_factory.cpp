@@ -1,5 +1,6 @@
 #include <typeinfo>
 
+#include <ronde/nn/attention.h>
 #include <ronde/nn/average_pooling1d.h>
 #include <ronde/nn/average_pooling2d.h>
 #include <ronde/nn/batch_normalization.h>
@@ -61,6 +62,10 @@ namespace ronde::inline v0 {
 // Each is defined in its layer's file, beside config().
 template <>
 std::unique_ptr<Module> read_layer<Add>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<AdditiveAttention>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Attention>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Average>(const LayerConfig&);
 template <>
@@ -201,6 +206,8 @@ constexpr LayerEntry entry(const char* class_name, LayerReader read = read_layer
 constexpr LayerEntry kLayers[] = {
     entry<Activation>("Activation", read_activation),
     entry<Add>("Add"),
+    entry<AdditiveAttention>("AdditiveAttention"),
+    entry<Attention>("Attention"),
     entry<Average>("Average"),
     entry<AveragePooling1D>("AveragePooling1D"),
     entry<AveragePooling2D>("AveragePooling2D"),

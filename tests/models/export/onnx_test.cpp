@@ -5,6 +5,7 @@
 
 #include <ronde/models/export_onnx.h>
 #include <ronde/models/file_io.h>
+#include <ronde/nn/attention.h>
 #include <ronde/nn/concatenate.h>
 #include <ronde/nn/conv2d_transpose.h>
 #include <ronde/nn/dot.h>
@@ -267,6 +268,27 @@ TEST(Onnx, AttentionIsWrittenAsWhenOnnxruntimeWasAsked) {
   for (const std::string& op : operators(bytes)) ++times[op];
   EXPECT_EQ(times, (std::map<std::string, int>{{"Add", 9}, {"Einsum", 24}, {"Softmax", 4}}));
   EXPECT_TRUE(bytes == read_file(golden("onnx/attention.onnx")));
+}
+
+TEST(Onnx, AttentionsWithoutHeadsAreSpelledOut) {
+  const auto operators_of_layer = [](auto layer) {
+    Graph net;
+    const Symbol x = net.input();
+    net.output(net.add(std::move(layer), {x, x}));
+    net.build({4, 3});
+    return operators(encode_onnx(net));
+  };
+  using Names = std::vector<std::string>;
+  EXPECT_EQ(operators_of_layer(Attention()), (Names{"Einsum", "Softmax", "Einsum"}));
+  EXPECT_EQ(operators_of_layer(Attention({.use_scale = true, .use_causal_mask = true})),
+            (Names{"Einsum", "Mul", "Add", "Softmax", "Einsum"}));
+  EXPECT_EQ(operators_of_layer(Attention({.use_scale = true, .score_mode = ScoreMode::concat})),
+            (Names{"Mul", "Mul", "Unsqueeze", "Unsqueeze", "Add", "Tanh", "ReduceSum", "Mul", "Softmax",
+                   "Einsum"}));
+  EXPECT_EQ(operators_of_layer(AdditiveAttention()),
+            (Names{"Unsqueeze", "Unsqueeze", "Add", "Tanh", "Einsum", "Softmax", "Einsum"}));
+  EXPECT_EQ(operators_of_layer(AdditiveAttention({.use_scale = false})),
+            (Names{"Unsqueeze", "Unsqueeze", "Add", "Tanh", "ReduceSum", "Softmax", "Einsum"}));
 }
 
 // This file passed onnx.checker and gave the predictions to 1e-6 in onnxruntime 1.32.0.

@@ -4,6 +4,7 @@
 
 #include <ronde/core/ops.h>
 #include <ronde/nn/activation.h>
+#include <ronde/nn/attention.h>
 #include <ronde/nn/average_pooling1d.h>
 #include <ronde/nn/average_pooling2d.h>
 #include <ronde/nn/batch_normalization.h>
@@ -237,6 +238,32 @@ TEST(MixedPrecision, LayersOfSequencesComputeLikeF32) {
       +[] { return Cropping1D(); }, steps);
   expect_near_single(
       +[] { return ZeroPadding1D(); }, steps);
+}
+
+/// Of one input, which is all that an attention takes.
+template <class Layer>
+struct WithinItself : Module {
+  Layer layer;
+  template <class Options>
+  explicit WithinItself(const Options& options) : layer(options) {
+    add_module("attention", layer);
+  }
+  WithinItself(WithinItself&& other) : layer(std::move(other.layer)) { add_module("attention", layer); }
+  Variable forward(const Variable& x, const Context& context) override { return layer({x, x}, context); }
+};
+
+TEST(MixedPrecision, AttentionsComputeLikeF32) {
+  const Shape steps{9, 4};
+  expect_near_single(
+      +[] { return WithinItself<Attention>(AttentionOptions{.use_scale = true, .use_causal_mask = true}); },
+      steps);
+  expect_near_single(
+      +[] {
+        return WithinItself<Attention>(AttentionOptions{.use_scale = true, .score_mode = ScoreMode::concat});
+      },
+      steps);
+  expect_near_single(
+      +[] { return WithinItself<AdditiveAttention>(AdditiveAttentionOptions{}); }, steps);
 }
 
 TEST(MixedPrecision, OneMixtureIsThere) {

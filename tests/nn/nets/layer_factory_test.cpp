@@ -107,7 +107,10 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
   EXPECT_EQ(message("MaxPooling1D", R"({"pool_size": 0})"),
             "[max_pooling1d] pool must be in 1 ... 2147483647, got 0");
   EXPECT_EQ(message("ConvLSTM2D", "{}"),
-            "layer class \"ConvLSTM2D\" is not supported; known are Activation, Add, Average, "
+            "layer class \"ConvLSTM2D\" is not supported; known are Activation, Add, "
+            "AdditiveAttention, "
+            "Attention, "
+            "Average, "
             "AveragePooling1D, AveragePooling2D, BatchNormalization, Bidirectional, Concatenate, Conv1D, "
             "Conv1DTranspose, Conv2D, Conv2DTranspose, Cropping1D, Cropping2D, CustomScaleLayer, Dense, "
             "DepthwiseConv2D, "
