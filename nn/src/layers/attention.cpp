@@ -92,11 +92,12 @@ Variable AdditiveAttention::scores(const Variable& query, const Variable& key) c
 
 // --- files
 
+/// In an `.h5` Keras 3 takes "dot" for the function of that name, and refuses the file.
 ConfigDict Attention::config() const {
   ConfigDict config = layer_config(*this);
   config.emplace_back("dropout", options_.dropout);
   config.emplace_back("use_scale", options_.use_scale);
-  config.emplace_back("score_mode", options_.score_mode == ScoreMode::dot ? "dot" : "concat");
+  if (options_.score_mode == ScoreMode::concat) config.emplace_back("score_mode", "concat");
   return config;
 }
 

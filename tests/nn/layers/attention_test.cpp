@@ -222,7 +222,7 @@ TEST(Attention, ErrorsNameTheLayerAndValues) {
 
 TEST(Attention, Config) {
   expect_config(Attention(), R"({"name": "attention", "trainable": true, "dtype": "float32", "dropout": 0.0,
-                                 "use_scale": false, "score_mode": "dot"})");
+                                 "use_scale": false})");
   expect_config(Attention({.use_scale = true, .score_mode = ScoreMode::concat, .dropout = 0.25, .name = "a"}),
                 R"({"name": "a", "trainable": true, "dtype": "float32", "dropout": 0.25, "use_scale": true,
                     "score_mode": "concat"})");
