@@ -91,6 +91,7 @@
 #include <ronde/nn/cropping1d.h>
 #include <ronde/nn/cropping2d.h>
 #include <ronde/nn/dense.h>
+#include <ronde/nn/depthwise_conv1d.h>
 #include <ronde/nn/depthwise_conv2d.h>
 #include <ronde/nn/dot.h>
 #include <ronde/nn/dropout.h>
@@ -133,6 +134,7 @@
 #include <ronde/nn/reshape.h>
 #include <ronde/nn/rmsprop.h>
 #include <ronde/nn/schedule.h>
+#include <ronde/nn/separable_conv1d.h>
 #include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/sgd.h>

@@ -42,9 +42,9 @@ bool keeps_order(const Module& layer) {
 /// Whether it gives sequences that PyTorch has as (n, channels, steps); those of an Embedding are (n, steps,
 /// channels) there, too.
 bool gives_series(const Module& layer, bool takes_series) {
-  static constexpr std::string_view kNames[]{"AveragePooling1D", "Conv1D",       "Conv1DTranspose",
-                                             "Cropping1D",       "MaxPooling1D", "UpSampling1D",
-                                             "ZeroPadding1D"};
+  static constexpr std::string_view kNames[]{"AveragePooling1D", "Conv1D",          "Conv1DTranspose",
+                                             "Cropping1D",       "DepthwiseConv1D", "MaxPooling1D",
+                                             "SeparableConv1D",  "UpSampling1D",    "ZeroPadding1D"};
   return is_one_of(layer, kNames) ||
          (takes_series && (keeps_order(layer) || layer.class_name() == "Concatenate"));
 }

@@ -13,6 +13,7 @@
 #include <ronde/nn/cropping1d.h>
 #include <ronde/nn/cropping2d.h>
 #include <ronde/nn/dense.h>
+#include <ronde/nn/depthwise_conv1d.h>
 #include <ronde/nn/depthwise_conv2d.h>
 #include <ronde/nn/dot.h>
 #include <ronde/nn/dropout.h>
@@ -41,6 +42,7 @@
 #include <ronde/nn/repeat_vector.h>
 #include <ronde/nn/rescaling.h>
 #include <ronde/nn/reshape.h>
+#include <ronde/nn/separable_conv1d.h>
 #include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/simple_rnn.h>
@@ -94,6 +96,8 @@ template <>
 std::unique_ptr<Module> read_layer<CustomScaleLayer>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Dense>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<DepthwiseConv1D>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<DepthwiseConv2D>(const LayerConfig&);
 template <>
@@ -150,6 +154,8 @@ template <>
 std::unique_ptr<Module> read_layer<Rescaling>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Reshape>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<SeparableConv1D>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<SeparableConv2D>(const LayerConfig&);
 template <>
@@ -222,6 +228,7 @@ constexpr LayerEntry kLayers[] = {
     entry<Cropping2D>("Cropping2D"),
     entry<CustomScaleLayer>("CustomScaleLayer"),
     entry<Dense>("Dense"),
+    entry<DepthwiseConv1D>("DepthwiseConv1D"),
     entry<DepthwiseConv2D>("DepthwiseConv2D"),
     entry<Dot>("Dot"),
     entry<Dropout>("Dropout"),
@@ -258,6 +265,7 @@ constexpr LayerEntry kLayers[] = {
     entry<RepeatVector>("RepeatVector"),
     entry<Rescaling>("Rescaling"),
     entry<Reshape>("Reshape"),
+    entry<SeparableConv1D>("SeparableConv1D"),
     entry<SeparableConv2D>("SeparableConv2D"),
     entry<Sequential>("Sequential"),
     entry<SimpleRNN>("SimpleRNN"),

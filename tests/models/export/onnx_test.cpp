@@ -8,6 +8,7 @@
 #include <ronde/nn/attention.h>
 #include <ronde/nn/concatenate.h>
 #include <ronde/nn/conv2d_transpose.h>
+#include <ronde/nn/depthwise_conv1d.h>
 #include <ronde/nn/dot.h>
 #include <ronde/nn/graph.h>
 #include <ronde/nn/layer_normalization.h>
@@ -18,6 +19,7 @@
 #include <ronde/nn/repeat_vector.h>
 #include <ronde/nn/rescaling.h>
 #include <ronde/nn/reshape.h>
+#include <ronde/nn/separable_conv1d.h>
 #include <ronde/nn/training_only.h>
 
 #include "files/protobuf.h"
@@ -167,6 +169,14 @@ TEST(Onnx, ReshapedImagesHaveTheirChannelsLast) {
                                           Dense({.units = 2, .use_bias = false}));
   EXPECT_EQ(operators_of(std::move(net), {4, 4, 3}),
             (std::vector<std::string>{"Transpose", "MaxPool", "Transpose", "Reshape", "MatMul"}));
+}
+
+TEST(Onnx, SeparableConvolutionsOfSequencesAreTwoOfTheirAxis) {
+  auto net = std::make_unique<Sequential>(
+      DepthwiseConv1D({.kernel = 2, .activation = Activation::relu}),
+      SeparableConv1D({.filters = 2, .padding = Padding1D::causal, .depth_multiplier = 2}));
+  EXPECT_EQ(operators_of(std::move(net), {6, 3}),
+            (std::vector<std::string>{"Transpose", "Conv", "Relu", "Conv", "Conv", "Transpose"}));
 }
 
 TEST(Onnx, PermutedImagesHaveTheirChannelsLastFirst) {

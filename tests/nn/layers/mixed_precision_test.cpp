@@ -15,6 +15,7 @@
 #include <ronde/nn/cropping1d.h>
 #include <ronde/nn/cropping2d.h>
 #include <ronde/nn/dense.h>
+#include <ronde/nn/depthwise_conv1d.h>
 #include <ronde/nn/depthwise_conv2d.h>
 #include <ronde/nn/dropout.h>
 #include <ronde/nn/embedding.h>
@@ -37,6 +38,7 @@
 #include <ronde/nn/repeat_vector.h>
 #include <ronde/nn/rescaling.h>
 #include <ronde/nn/reshape.h>
+#include <ronde/nn/separable_conv1d.h>
 #include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
@@ -225,6 +227,10 @@ TEST(MixedPrecision, LayersOfSequencesComputeLikeF32) {
       steps);
   expect_near_single(
       +[] { return Conv1DTranspose({.filters = 3, .strides = 2}); }, steps);
+  expect_near_single(
+      +[] { return DepthwiseConv1D({.depth_multiplier = 2, .activation = Activation::relu}); }, steps);
+  expect_near_single(
+      +[] { return SeparableConv1D({.filters = 3, .activation = Activation::tanh}); }, steps);
   expect_near_single(
       +[] { return MaxPooling1D(); }, steps);
   expect_near_single(

@@ -10,6 +10,7 @@
 #include <ronde/nn/cropping1d.h>
 #include <ronde/nn/cropping2d.h>
 #include <ronde/nn/dense.h>
+#include <ronde/nn/depthwise_conv1d.h>
 #include <ronde/nn/depthwise_conv2d.h>
 #include <ronde/nn/dot.h>
 #include <ronde/nn/dropout.h>
@@ -33,6 +34,7 @@
 #include <ronde/nn/relu.h>
 #include <ronde/nn/repeat_vector.h>
 #include <ronde/nn/reshape.h>
+#include <ronde/nn/separable_conv1d.h>
 #include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
@@ -60,6 +62,24 @@ TEST(LayerConfig, WritesTheKeysThatEveryKerasKnows) {
     "dilation_rate": [1, 1], "activation": "linear", "use_bias": true,
     "depthwise_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
     "bias_initializer": {"class_name": "Zeros", "config": {}}})");
+  expect_config(DepthwiseConv1D({.strides = 2, .padding = Padding::same, .depth_multiplier = 2}), R"({
+    "name": "depthwise_conv1d", "trainable": true, "dtype": "float32", "kernel_size": [3],
+    "strides": [2], "padding": "same", "depth_multiplier": 2, "data_format": "channels_last",
+    "dilation_rate": [1], "activation": "linear", "use_bias": true,
+    "depthwise_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
+    "bias_initializer": {"class_name": "Zeros", "config": {}}})");
+  expect_config(SeparableConv1D({.filters = 8,
+                                 .padding = Padding1D::causal,
+                                 .dilation = 2,
+                                 .pointwise_regularizer = Regularizer::l2(0.5)}),
+                R"({
+    "name": "separable_conv1d", "trainable": true, "dtype": "float32", "filters": 8, "kernel_size": [3],
+    "strides": [1], "padding": "causal", "data_format": "channels_last", "dilation_rate": [2],
+    "depth_multiplier": 1, "activation": "linear", "use_bias": true,
+    "depthwise_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
+    "pointwise_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
+    "bias_initializer": {"class_name": "Zeros", "config": {}},
+    "pointwise_regularizer": {"class_name": "L2", "config": {"l2": 0.5}}})");
   expect_config(SeparableConv2D({.filters = 8, .strides = {2, 1}, .depth_multiplier = 2}), R"({
     "name": "separable_conv2d", "trainable": true, "dtype": "float32", "filters": 8, "kernel_size": [3, 3],
     "strides": [2, 1], "padding": "valid", "data_format": "channels_last", "dilation_rate": [1, 1],

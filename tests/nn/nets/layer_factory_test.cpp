@@ -104,6 +104,11 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "[Conv1D \"c\"] padding: \"full\" is not supported, only valid, same and causal");
   EXPECT_EQ(message("Conv1D", R"({"filters": 2, "kernel_size": [3, 3]})"),
             "[Conv1D] kernel_size: expected one integer, found 2");
+  EXPECT_EQ(message("SeparableConv1D", R"({"name": "c", "filters": 2, "padding": "full"})"),
+            "[SeparableConv1D \"c\"] padding: \"full\" is not supported, only valid, same and causal");
+  EXPECT_THROW(parse("DepthwiseConv1D", R"({"padding": "causal"})"), InputError);
+  EXPECT_EQ(message("DepthwiseConv1D", R"({"lora_rank": 4})"),
+            "[DepthwiseConv1D] lora_rank: is not supported");
   EXPECT_EQ(message("MaxPooling1D", R"({"pool_size": 0})"),
             "[max_pooling1d] pool must be in 1 ... 2147483647, got 0");
   EXPECT_EQ(message("ConvLSTM2D", "{}"),
@@ -113,6 +118,7 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "Average, "
             "AveragePooling1D, AveragePooling2D, BatchNormalization, Bidirectional, Concatenate, Conv1D, "
             "Conv1DTranspose, Conv2D, Conv2DTranspose, Cropping1D, Cropping2D, CustomScaleLayer, Dense, "
+            "DepthwiseConv1D, "
             "DepthwiseConv2D, "
             "Dot, "
             "Dropout, Embedding, Flatten, Functional, GRU, GaussianDropout, "
@@ -123,7 +129,9 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "RandomBrightness, RandomContrast, RandomFlip, RandomRotation, RandomTranslation, RandomZoom, "
             "ReLU, "
             "RepeatVector, "
-            "Rescaling, Reshape, SeparableConv2D, Sequential, SimpleRNN, Softmax, SpatialDropout1D, "
+            "Rescaling, Reshape, "
+            "SeparableConv1D, "
+            "SeparableConv2D, Sequential, SimpleRNN, Softmax, SpatialDropout1D, "
             "SpatialDropout2D, StochasticDepth, Subtract, UpSampling1D, UpSampling2D, ZeroPadding1D, "
             "ZeroPadding2D");
   EXPECT_EQ(message("Lambda", R"({"name": "memory"})").substr(0, 48),
