@@ -1,5 +1,5 @@
-// Nets with a MultiHeadAttention, and with masks, in files of both Kerases: tests/golden/make_attention.py
-// and make_masked_net.py.
+// Nets with attentions, and with masks, in files of both Kerases: tests/golden/make_attention.py and
+// make_masked_net.py.
 #include <gtest/gtest.h>
 
 #include <ronde/core/ops.h>
@@ -73,7 +73,9 @@ TEST_P(NetInFiles, ComesBackFromWhatIsSavedForEitherKeras) {
 INSTANTIATE_TEST_SUITE_P(Versions, NetInFiles,
                          ::testing::Values(GoldenNet{"attention", "2.15.0"}, GoldenNet{"attention", "3.15.1"},
                                            GoldenNet{"masked_net", "2.15.0"},
-                                           GoldenNet{"masked_net", "3.15.1"}),
+                                           GoldenNet{"masked_net", "3.15.1"},
+                                           GoldenNet{"sequence_net", "2.15.0"},
+                                           GoldenNet{"sequence_net", "3.15.1"}),
                          [](const auto& test) { return cat(test.param.name, *test.param.version); });
 
 /// Keras 2 looks for the parts under other names; the arrays are there once.
