@@ -1,28 +1,22 @@
 #include <gtest/gtest.h>
 
-#include <cstring>
 #include <map>
 
 #include <ronde/models/export_onnx.h>
 #include <ronde/models/file_io.h>
-#include <ronde/nn/attention.h>
 #include <ronde/nn/concatenate.h>
 #include <ronde/nn/conv2d_transpose.h>
-#include <ronde/nn/depthwise_conv1d.h>
-#include <ronde/nn/dot.h>
 #include <ronde/nn/graph.h>
 #include <ronde/nn/layer_normalization.h>
 #include <ronde/nn/layer_scale.h>
 #include <ronde/nn/multi_head_attention.h>
 #include <ronde/nn/normalization.h>
-#include <ronde/nn/permute.h>
-#include <ronde/nn/repeat_vector.h>
 #include <ronde/nn/rescaling.h>
 #include <ronde/nn/reshape.h>
-#include <ronde/nn/separable_conv1d.h>
 #include <ronde/nn/training_only.h>
 
 #include "files/protobuf.h"
+#include "models/export/onnx_reader.h"
 #include "models/interop/random_net.h"
 #include "models/testing.h"
 #include "support/temp_dir.h"
@@ -43,71 +37,6 @@ TEST(Protobuf, WritesEachKindOfField) {
   ProtobufWriter negative;
   negative.integer(16, -1);
   EXPECT_EQ(negative.bytes(), "\x80\x01\xff\xff\xff\xff\xff\xff\xff\xff\xff\x01");
-}
-
-/// Reads a message of Protocol Buffers.
-struct Reader {
-  std::string_view rest;
-  std::uint64_t varint() {
-    std::uint64_t value = 0;
-    for (int shift = 0;; shift += 7) {
-      const auto byte = static_cast<unsigned char>(rest.at(0));
-      rest.remove_prefix(1);
-      value |= std::uint64_t{byte & 0x7fu} << shift;
-      if (byte < 0x80) return value;
-    }
-  }
-  /// The contents of the fields of this number, all of which have a length.
-  std::vector<std::string> fields(std::uint64_t wanted) {
-    std::vector<std::string> found;
-    while (!rest.empty()) {
-      const std::uint64_t key = varint();
-      const std::uint64_t value = varint();
-      if ((key & 7) != 2) continue;
-      if (key >> 3 == wanted) found.emplace_back(rest.substr(0, value));
-      rest.remove_prefix(value);
-    }
-    return found;
-  }
-};
-
-/// A node (1) of the graph (7) in a file, with its fields 1, 2 and 4.
-struct Node {
-  std::vector<std::string> inputs;
-  std::string output, op;
-};
-
-std::vector<Node> nodes(std::string_view model) {
-  const std::string graph = Reader{model}.fields(7).at(0);
-  std::vector<Node> all;
-  for (const std::string& node : Reader{graph}.fields(1))
-    all.push_back({Reader{node}.fields(1), Reader{node}.fields(2).at(0), Reader{node}.fields(4).at(0)});
-  return all;
-}
-
-/// The floats of the constant (5 of the graph) of this name (8): its raw bytes (9).
-std::vector<float> constant(std::string_view model, const std::string& name) {
-  const std::string graph = Reader{model}.fields(7).at(0);
-  for (const std::string& tensor : Reader{graph}.fields(5)) {
-    if (Reader{tensor}.fields(8).at(0) != name) continue;
-    const std::string bytes = Reader{tensor}.fields(9).at(0);
-    std::vector<float> values(bytes.size() / sizeof(float));
-    std::memcpy(values.data(), bytes.data(), bytes.size());
-    return values;
-  }
-  return {};
-}
-
-/// The operators in a file, in order.
-std::vector<std::string> operators(std::string_view model) {
-  std::vector<std::string> names;
-  for (const Node& node : nodes(model)) names.push_back(node.op);
-  return names;
-}
-
-std::vector<std::string> operators_of(std::unique_ptr<Module> net, const Shape& input) {
-  net->build(input);
-  return operators(encode_onnx(*net));
 }
 
 TEST(Onnx, PutsTransposesOnlyWhereImagesBeginAndEnd) {
@@ -171,21 +100,6 @@ TEST(Onnx, ReshapedImagesHaveTheirChannelsLast) {
             (std::vector<std::string>{"Transpose", "MaxPool", "Transpose", "Reshape", "MatMul"}));
 }
 
-TEST(Onnx, SeparableConvolutionsOfSequencesAreTwoOfTheirAxis) {
-  auto net = std::make_unique<Sequential>(
-      DepthwiseConv1D({.kernel = 2, .activation = Activation::relu}),
-      SeparableConv1D({.filters = 2, .padding = Padding1D::causal, .depth_multiplier = 2}));
-  EXPECT_EQ(operators_of(std::move(net), {6, 3}),
-            (std::vector<std::string>{"Transpose", "Conv", "Relu", "Conv", "Conv", "Transpose"}));
-}
-
-TEST(Onnx, PermutedImagesHaveTheirChannelsLastFirst) {
-  EXPECT_EQ(operators_of(std::make_unique<Sequential>(MaxPooling2D(), Permute({3, 1, 2})), {4, 4, 3}),
-            (std::vector<std::string>{"Transpose", "MaxPool", "Transpose", "Transpose"}));
-  EXPECT_EQ(operators_of(std::make_unique<Sequential>(RepeatVector(3)), {4}),
-            (std::vector<std::string>{"Unsqueeze", "Expand"}));
-}
-
 TEST(Onnx, NormalizationsAreSpelledOut) {
   const std::vector<std::string> norm{"ReduceMean", "Sub", "Mul", "ReduceMean", "Add", "Sqrt", "Div"};
   EXPECT_EQ(operators_of(std::make_unique<Sequential>(Normalization()), {4}),
@@ -218,20 +132,6 @@ TEST(Onnx, OfAScaledSumTheSecondInputIsScaled) {
   EXPECT_EQ(all[1].inputs.at(0), all[0].output);
   EXPECT_EQ(constant(bytes, all[1].inputs.at(1)), std::vector<float>{0.25f});
   EXPECT_EQ(all[2].inputs, (std::vector<std::string>{"x", all[1].output}));
-}
-
-TEST(Onnx, ADotIsAProductAlongItsAxes) {
-  const auto operators_of_dot = [](const Shape& shape, const DotOptions& options) {
-    Graph net;
-    const Symbol x = net.input();
-    net.output(net.add(Dot(options), {x, x}));
-    net.build(shape);
-    return operators(encode_onnx(net));
-  };
-  using Names = std::vector<std::string>;
-  EXPECT_EQ(operators_of_dot({3, 4}, {.axes = {2}}), Names{"Einsum"});
-  EXPECT_EQ(operators_of_dot({4}, {.axes = {-1}, .normalize = true}),
-            (Names{"ReduceL2", "Max", "Div", "ReduceL2", "Max", "Div", "Einsum", "Unsqueeze"}));
 }
 
 TEST(Onnx, JoinsOfTwoAreOperatorsOfTwoInTheirOrder) {
@@ -278,27 +178,6 @@ TEST(Onnx, AttentionIsWrittenAsWhenOnnxruntimeWasAsked) {
   for (const std::string& op : operators(bytes)) ++times[op];
   EXPECT_EQ(times, (std::map<std::string, int>{{"Add", 9}, {"Einsum", 24}, {"Softmax", 4}}));
   EXPECT_TRUE(bytes == read_file(golden("onnx/attention.onnx")));
-}
-
-TEST(Onnx, AttentionsWithoutHeadsAreSpelledOut) {
-  const auto operators_of_layer = [](auto layer) {
-    Graph net;
-    const Symbol x = net.input();
-    net.output(net.add(std::move(layer), {x, x}));
-    net.build({4, 3});
-    return operators(encode_onnx(net));
-  };
-  using Names = std::vector<std::string>;
-  EXPECT_EQ(operators_of_layer(Attention()), (Names{"Einsum", "Softmax", "Einsum"}));
-  EXPECT_EQ(operators_of_layer(Attention({.use_scale = true, .use_causal_mask = true})),
-            (Names{"Einsum", "Mul", "Add", "Softmax", "Einsum"}));
-  EXPECT_EQ(operators_of_layer(Attention({.use_scale = true, .score_mode = ScoreMode::concat})),
-            (Names{"Mul", "Mul", "Unsqueeze", "Unsqueeze", "Add", "Tanh", "ReduceSum", "Mul", "Softmax",
-                   "Einsum"}));
-  EXPECT_EQ(operators_of_layer(AdditiveAttention()),
-            (Names{"Unsqueeze", "Unsqueeze", "Add", "Tanh", "Einsum", "Softmax", "Einsum"}));
-  EXPECT_EQ(operators_of_layer(AdditiveAttention({.use_scale = false})),
-            (Names{"Unsqueeze", "Unsqueeze", "Add", "Tanh", "ReduceSum", "Softmax", "Einsum"}));
 }
 
 // This file passed onnx.checker and gave the predictions to 1e-6 in onnxruntime 1.32.0.
