@@ -1,4 +1,5 @@
-"""Writes attention_kerasV.json (layers as make_layers.py has them, with several inputs) and attention_kerasV/ (a net in files).
+"""Writes attention_kerasV.json (layers as make_layers.py has them, with several inputs) and attention_kerasV/ (a net of
+MultiHeadAttentions in files).
 
     KERAS_BACKEND=tensorflow python3 make_attention.py DIRECTORY      # with Keras 2.15.0 and with 3.15.1
 """
@@ -36,6 +37,19 @@ def cases():
     yield {"num_heads": 2, "key_dim": 2, "attention_axes": 1, "dropout": 0.5}, [x, memory, keys], True
 
 
+def dot_cases():
+    """Options of a Dot, shapes of its inputs."""
+    for normalize in False, True:
+        for axes in 1, -1, (1, 1):
+            yield {"axes": axes, "normalize": normalize}, [(3, 4), (3, 4)]
+        yield {"axes": 2, "normalize": normalize}, [(2, 3, 4), (2, 5, 4)]
+        yield {"axes": 1, "normalize": normalize}, [(2, 3, 4), (2, 3)]
+        yield {"axes": (1, -1), "normalize": normalize}, [(2, 4), (2, 3, 4)]
+        yield {"axes": (2, 1), "normalize": normalize}, [(2, 3, 4), (2, 4, 5)]
+        yield {"axes": (-1, 1), "normalize": normalize}, [(2, 3, 2, 4), (2, 4, 3)]
+        yield {"axes": (2, 1), "normalize": normalize}, [(2, 3, 2, 2), (2, 2, 2, 3)]
+
+
 def masked_cases():
     """Inputs behind a Masking: options, shapes, whether it is called with a causal mask."""
     x, memory, keys = (2, 4, 3), (2, 5, 2), (2, 5, 4)
@@ -43,6 +57,20 @@ def masked_cases():
     yield {"num_heads": 2, "key_dim": 4, "value_dim": 3}, [x], True
     yield {"num_heads": 2, "key_dim": 1, "output_shape": 2}, [x, memory], False
     yield {"num_heads": 1, "key_dim": 4}, [memory, x, x], True
+
+
+def dense_attention_cases():
+    """Layers, options, shapes, whether called with a causal mask, whether behind a Masking."""
+    x, memory, keys = (2, 4, 3), (2, 5, 3), (2, 5, 3)
+    for name, options in [(layers.Attention, {}), (layers.Attention, {"use_scale": True}),
+                          (layers.Attention, {"score_mode": "concat"}),
+                          (layers.Attention, {"use_scale": True, "score_mode": "concat", "dropout": 0.5}),
+                          (layers.AdditiveAttention, {}), (layers.AdditiveAttention, {"use_scale": False, "dropout": 0.5})]:
+        yield name, options, [x, memory], False
+        yield name, options, [x, memory, keys], True
+        yield name, options, [memory, x], False, True
+        yield name, options, [x, memory, keys], True, True
+    yield layers.Attention, {}, [x, (2, 5, 2), keys], False
 
 
 def flat(array):
@@ -53,17 +81,21 @@ def array(values):
     return {"shape": list(values.shape), "values": flat(values)}
 
 
-def case(options, shapes, causal, masked=False):
+def case(layer_class, options, shapes, causal=None, masked=False):
     """Masked, the result is times the query's mask: of what it leaves out, Keras 2 and 3 make different numbers."""
-    layer, masking = layers.MultiHeadAttention(**options), layers.Masking()
+    layer, masking = layer_class(**options), layers.Masking()
     inputs = [tf.Variable(numbers(shape, i)) for i, shape in enumerate(shapes)]
     for x in inputs if masked else []:
         x[0, -1].assign(0 * x[0, -1])
         x[1, 2].assign(0 * x[1, 2])
 
     def call():
-        taken = [masking(x) for x in inputs] if masked else inputs
-        y = layer(taken[0], *taken[1:] or taken, use_causal_mask=causal)
+        taken = [masking(x) if masked else tf.convert_to_tensor(x) for x in inputs]
+        given = {} if causal is None else {"use_causal_mask": causal}
+        if layer_class is layers.MultiHeadAttention:
+            y = layer(taken[0], *taken[1:] or taken, **given)
+        else:
+            y = layer(taken, **given)
         return y * tf.cast(masking.compute_mask(inputs[0]), y.dtype)[..., None] if masked else y
 
     call()
@@ -77,7 +109,8 @@ def case(options, shapes, causal, masked=False):
     gradients = tape.gradient(total, inputs + weights)
     # Keys that say nothing of the numbers are one Keras' alone.
     config = {key: value for key, value in layer.get_config().items() if key not in ("dtype", "name")}
-    return {"config": json.loads(json.dumps(config, default=list)), "use_causal_mask": causal, "masked": masked,
+    return {"class_name": layer_class.__name__, "config": json.loads(json.dumps(config, default=list)),
+            "use_causal_mask": causal, "masked": masked,
             "inputs": [array(x.numpy()) for x in inputs], "weights": [array(np.asarray(w)) for w in layer.weights],
             "y": array(y.numpy()), "gradients": [flat(g) for g in gradients]}
 
@@ -118,5 +151,9 @@ target = pathlib.Path(sys.argv[1])
 make_files(target / f"attention_keras{VERSION}")
 keras.backend.set_floatx("float64")
 keras.mixed_precision.set_global_policy("float64")
-made = [json.dumps(case(*one)) for one in cases()] + [json.dumps(case(*one, masked=True)) for one in masked_cases()]
-(target / f"attention_keras{VERSION}.json").write_text("[\n" + ",\n".join(made) + "\n]\n", encoding="utf-8")
+made = [case(layers.MultiHeadAttention, *one) for one in cases()]
+made += [case(layers.MultiHeadAttention, *one, masked=True) for one in masked_cases()]
+made += [case(layers.Dot, *one) for one in dot_cases()]
+made += [case(*one) for one in dense_attention_cases()]
+lines = ",\n".join(json.dumps(one) for one in made)
+(target / f"attention_keras{VERSION}.json").write_text(f"[\n{lines}\n]\n", encoding="utf-8")

@@ -108,6 +108,17 @@ def series_cases():
     yield layers.Cropping1D((0, 3)), series(1, 4, 3)
     yield layers.UpSampling1D(3), series(2, 3, 2)
     yield layers.UpSampling1D(1), series(2, 3, 2)
+    yield layers.RepeatVector(3), numbers((2, 4), 6)
+    for dims in (2, 1), (3, 1, 2), (1, 3, 2):
+        yield layers.Permute(dims), numbers((2, 3, 4, 5)[: len(dims) + 1], 7)
+    for padding in "valid", "same":
+        yield layers.DepthwiseConv1D(4, 2, padding, depth_multiplier=2, activation="relu"), series(2, 7, 3)
+        yield layers.DepthwiseConv1D(3, dilation_rate=2, padding=padding, use_bias=False), series(2, 6, 2)
+        yield layers.SeparableConv1D(3, 4, 2, padding, depth_multiplier=2, activation="relu"), series(2, 7, 2)
+        yield layers.SeparableConv1D(2, 3, dilation_rate=2, padding=padding, use_bias=False), series(2, 6, 3)
+    if KERAS2:
+        yield layers.SeparableConv1D(3, 3, 2, "causal", activation="tanh"), series(2, 7, 2)
+        yield layers.SeparableConv1D(3, 2, dilation_rate=3, padding="causal"), series(1, 7, 2)
 
 
 def flat(array):

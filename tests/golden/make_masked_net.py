@@ -1,4 +1,5 @@
-"""Writes masked_net_kerasV/: a net of words, index 0 of which is masked, in files.
+"""Writes masked_net_kerasV/: a net of words, index 0 of which is masked, and sequence_net_kerasV/: one of layers of
+sequences, in files.
 
     KERAS_BACKEND=tensorflow python3 make_masked_net.py DIRECTORY      # with Keras 2.15.0 and with 3.15.1
 """
@@ -21,7 +22,7 @@ def array(values):
     return {"shape": list(values.shape), "values": np.asarray(values, "float64").round(8).ravel().tolist()}
 
 
-def net():
+def masked_net():
     """Everything that makes masks of masks, hands them on or looks at them."""
     words, numbers = keras.Input((STEPS,), dtype="int32", name="words"), keras.Input((STEPS, 2), name="numbers")
     x = layers.Embedding(9, 4, mask_zero=True)(words)
@@ -34,7 +35,24 @@ def net():
     return keras.Model([words, numbers], layers.Dense(3, activation="softmax")(layers.Concatenate()([of_words, of_numbers])))
 
 
-def inputs():
+def sequence_net():
+    """Attentions of one list, with masks and without, of which the first has a scalar for its only weight."""
+    steps, numbers = keras.Input((6, 4), name="steps"), keras.Input((STEPS, 2), name="numbers")
+    x = layers.Attention(use_scale=True)([steps, steps], use_causal_mask=True)
+    x = layers.SeparableConv1D(4, 3, padding="same", depth_multiplier=2, activation="relu")(x)
+    x = layers.DepthwiseConv1D(2, depth_multiplier=2, dilation_rate=2)(x)
+    y = layers.Masking(0.5)(numbers)
+    y = layers.AdditiveAttention()([layers.Dense(8)(y), layers.Dense(8)(y)], use_causal_mask=True)
+    y = layers.Attention(score_mode="concat", use_scale=True)([y, x])
+    y = layers.Attention()([x, layers.AdditiveAttention(use_scale=False)([x, y]), x])
+    y = layers.Dot((2, -1), normalize=True)([y, layers.RepeatVector(5)(layers.LSTM(8)(y))])
+    y = layers.Dense(3)(layers.Flatten()(layers.Permute((2, 1))(y)))
+    of_x = layers.Dense(3)(layers.Flatten()(x))
+    cosine = layers.Dot(1, normalize=True)([y, of_x])
+    return keras.Model([steps, numbers], layers.Dense(3, activation="softmax")(layers.Concatenate()([y, of_x, cosine])))
+
+
+def masked_inputs():
     dice = np.random.default_rng(3)
     words, numbers = dice.integers(0, 9, (12, STEPS)), dice.uniform(-1.0, 1.0, (12, STEPS, 2)).round(3)
     numbers[dice.uniform(size=(12, STEPS)) < 0.4] = 0.5
@@ -44,18 +62,28 @@ def inputs():
     return [words.astype("int32"), numbers.astype("float32")]
 
 
-keras.utils.set_random_seed(1)
-target = pathlib.Path(sys.argv[1]) / f"masked_net_keras{keras.__version__}"
-target.mkdir(parents=True, exist_ok=True)
-model, x, labels = net(), inputs(), np.arange(8) % 3
-# Where it does not compile a net, Keras 3 squares the gradients of a word that comes again one by one, in Adam.
-model.compile(keras.optimizers.SGD(0.1, momentum=0.9), "sparse_categorical_crossentropy")
-for _ in range(3):
+def sequence_inputs():
+    steps = np.random.default_rng(5).uniform(-1.0, 1.0, (12, 6, 4)).round(3)
+    return [steps.astype("float32"), masked_inputs()[1]]
+
+
+def make(name, net, x, optimizer):
+    keras.utils.set_random_seed(1)
+    target = pathlib.Path(sys.argv[1]) / f"{name}_keras{keras.__version__}"
+    target.mkdir(parents=True, exist_ok=True)
+    model, labels = net(), np.arange(8) % 3
+    model.compile(optimizer, "sparse_categorical_crossentropy")
+    for _ in range(3):
+        model.train_on_batch([part[:8] for part in x], labels)
+    io = {"inputs": [array(part) for part in x], "output": array(model.predict(x, verbose=0)), "labels": labels.tolist()}
+    model.save(target / "net.keras")
+    model.save(target / "net.h5")
+    model.save_weights(target / "net.weights.h5")
     model.train_on_batch([part[:8] for part in x], labels)
-io = {"inputs": [array(part) for part in x], "output": array(model.predict(x, verbose=0)), "labels": labels.tolist()}
-model.save(target / "net.keras")
-model.save(target / "net.h5")
-model.save_weights(target / "net.weights.h5")
-model.train_on_batch([part[:8] for part in x], labels)
-io["output_after_step"] = array(model.predict(x, verbose=0))
-(target / "net.json").write_text(json.dumps(io) + "\n", encoding="utf-8")
+    io["output_after_step"] = array(model.predict(x, verbose=0))
+    (target / "net.json").write_text(json.dumps(io) + "\n", encoding="utf-8")
+
+
+# Where it does not compile a net, Keras 3 squares the gradients of a word that comes again one by one, in Adam.
+make("masked_net", masked_net, masked_inputs(), keras.optimizers.SGD(0.1, momentum=0.9))
+make("sequence_net", sequence_net, sequence_inputs(), keras.optimizers.Adam(0.01))

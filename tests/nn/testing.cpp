@@ -17,6 +17,10 @@ Tensor golden_tensor(const nlohmann::json& entry) {
   return f64_tensor(Shape(extents), entry.at("values").get<std::vector<double>>());
 }
 
+Tensor sample_keys_of(const std::vector<std::int64_t>& pairs) {
+  return Tensor::from<std::int64_t>({std::ssize(pairs) / 2, 2}, pairs, &backend("cpu"));
+}
+
 void randomize(Module& module, std::uint64_t seed) {
   for (Parameter& parameter : module.parameters()) {
     const double low = parameter.name.ends_with("variance") ? 0.5 : -1.0;

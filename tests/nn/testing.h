@@ -19,6 +19,9 @@ nlohmann::json read_golden(const std::string& name);
 /// Of {"shape": [2, 3], "values": [...]}; f64.
 Tensor golden_tensor(const nlohmann::json& entry);
 
+/// Global sample and epoch of each row, one behind the other, as Context::sample_keys.
+Tensor sample_keys_of(const std::vector<std::int64_t>& pairs);
+
 /// Gives every weight a value of its own, so that no zero hides a mistake.
 void randomize(Module& module, std::uint64_t seed = 5);
 

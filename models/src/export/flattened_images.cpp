@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include <ronde/nn/layer_normalization.h>
+#include <ronde/nn/permute.h>
 #include <ronde/nn/reshape.h>
 #include <ronde/nn/training_only.h>
 
@@ -45,9 +46,9 @@ bool keeps_order(const Module& layer) {
 /// Whether it gives sequences that PyTorch has as (n, channels, steps); those of an Embedding are (n, steps,
 /// channels) there, too.
 bool gives_series(const Module& layer, bool takes_series) {
-  static constexpr std::string_view kNames[]{"AveragePooling1D", "Conv1D",       "Conv1DTranspose",
-                                             "Cropping1D",       "MaxPooling1D", "UpSampling1D",
-                                             "ZeroPadding1D"};
+  static constexpr std::string_view kNames[]{"AveragePooling1D", "Conv1D",          "Conv1DTranspose",
+                                             "Cropping1D",       "DepthwiseConv1D", "MaxPooling1D",
+                                             "SeparableConv1D",  "UpSampling1D",    "ZeroPadding1D"};
   return is_one_of(layer, kNames) ||
          (takes_series && (keeps_order(layer) || layer.class_name() == "Concatenate" ||
                            layer.class_name() == "GroupNormalization"));
@@ -73,13 +74,13 @@ bool has_weights_of_pixels(const Module& layer, const Shape& image) {
   return norm != nullptr && norm->options().axes.size() > 1 && order_matters(image);
 }
 
-/// Flattening is one thing that a Reshape can do. An error for what it can do else to images: in PyTorch the
-/// weights around it would have another order.
+/// Flattening is one thing that a Reshape can do. An error for what it, or a Permute, can do else to images:
+/// in PyTorch the weights around it would have another order.
 bool flattens_image(const Module& layer, const Shape& image) {
   if (layer.class_name() == "Flatten") return order_matters(image);
   const auto* reshape = dynamic_cast<const Reshape*>(&layer);
-  if (reshape == nullptr) return false;
-  const Shape result = reshape->shape_for(layer.input_shape());
+  if (reshape == nullptr && dynamic_cast<const Permute*>(&layer) == nullptr) return false;
+  const Shape result = reshape ? reshape->shape_for(layer.input_shape()) : layer.output_shape().tail(1);
   if (result.rank() == 1) return order_matters(image);
   require(!order_matters(image) && !order_matters(result), "[weights] layer ", layer.label(), " makes ",
           result, " of ", layer.input_shape(), ", for which PyTorch has another order");

@@ -77,6 +77,11 @@ std::set<std::string> paths_of(const Module& net) {
   return paths;
 }
 
+/// Of a convolution of sequences, whose kernel is a row here.
+bool is_of_series(WeightLayout layout) {
+  return layout == WeightLayout::conv1d || layout == WeightLayout::depthwise1d;
+}
+
 }  // namespace
 
 NamedWeight::NamedWeight(Parameter parameter, WeightNames names, const Shape& flattened, bool is_vector)
@@ -94,7 +99,7 @@ bool NamedWeight::is_dense_kernel() const {
 Shape NamedWeight::shape() const {
   const Shape memory = parameter_.variable.shape();
   if (names_ == WeightNames::keras) return keras_shape(parameter_);
-  if (parameter_.layout == WeightLayout::conv1d) return {memory[0], memory[3], memory[2]};
+  if (is_of_series(parameter_.layout)) return {memory[0], memory[3], memory[2]};
   if (parameter_.layout != WeightLayout::plain) return {memory[0], memory[3], memory[1], memory[2]};
   if (is_vector_) return {memory.count()};
   return is_dense_kernel() ? Shape{memory[1], memory[0]} : memory;
@@ -110,7 +115,7 @@ Tensor NamedWeight::get() const {
 
 void NamedWeight::set(const Tensor& value) {
   if (names_ == WeightNames::keras) return assign_keras_layout(parameter_, value);
-  if (parameter_.layout == WeightLayout::conv1d)
+  if (is_of_series(parameter_.layout))
     return parameter_.variable.assign(value.permute({0, 2, 1}).reshape(parameter_.variable.shape()));
   if (parameter_.layout != WeightLayout::plain)
     return parameter_.variable.assign(value.permute({0, 2, 3, 1}));

@@ -119,11 +119,11 @@ OnnxValue onnx_conv(const OnnxCall& call) {
   return add_convolution(call, "kernel", call.config.at("groups").as_int());
 }
 
-OnnxValue onnx_depthwise_conv2d(const OnnxCall& call) {
+OnnxValue onnx_depthwise_conv(const OnnxCall& call) {
   return add_convolution(call, "depthwise_kernel", call.input().shape.back());
 }
 
-OnnxValue onnx_separable_conv2d(const OnnxCall& call) {
+OnnxValue onnx_separable_conv(const OnnxCall& call) {
   const char* const first = "depthwise_kernel";
   const OnnxCall depthwise{call.builder, call.layer, call.inputs, call.config, "/depthwise"};
   const Shape kernel = call.builder.weight(call.layer, first).shape();

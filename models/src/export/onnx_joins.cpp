@@ -1,6 +1,7 @@
 // Layers with several inputs.
 #include <algorithm>
 
+#include <ronde/nn/dot.h>
 #include <ronde/nn/merge.h>
 
 #include "export/onnx_builder.h"
@@ -28,7 +29,61 @@ OnnxValue merged(const OnnxCall& call, const char* op, const std::string& name) 
   return result;
 }
 
+/// As long as 1 along `axis`.
+OnnxValue unit_length(const OnnxCall& call, const OnnxValue& x, std::int64_t axis, const std::string& name) {
+  OnnxBuilder& builder = call.builder;
+  Shape shape = x.shape;
+  shape[static_cast<int>(axis) - 1] = 1;
+  const OnnxValue length =
+      builder.add("ReduceL2", name + "/length", {x}, {}, shape, {{"axes", std::vector<std::int64_t>{axis}}});
+  const std::string least = builder.constant("constant/least_length", Tensor::full({}, 1e-6));
+  return builder.add("Div", name, {x, builder.add("Max", name + "/bound", {length}, {least}, shape)}, {},
+                     x.shape);
+}
+
+/// One letter for each axis: that at `summed` is k, the batch n, the others from `first` on.
+std::string letters(int rank, std::int64_t summed, char first) {
+  std::string all = "n";
+  for (int axis = 1; axis < rank; ++axis) all += axis == summed ? 'k' : first++;
+  return all;
+}
+
+std::string without_sum(std::string letters) {
+  std::erase(letters, 'k');
+  return letters;
+}
+
+Shape without_axis(const Shape& shape, std::int64_t axis) {
+  Shape rest;
+  for (int i = 0; i < shape.rank(); ++i)
+    if (i + 1 != axis) rest.push_back(shape[i]);
+  return rest;
+}
+
 }  // namespace
+
+OnnxValue onnx_dot(const OnnxCall& call) {
+  OnnxBuilder& builder = call.builder;
+  OnnxValue a = builder.channels_last(call.inputs.at(0)), b = builder.channels_last(call.inputs.at(1));
+  const auto& layer = dynamic_cast<const Dot&>(call.layer);
+  const Shape axes = layer.axes_of(a.shape.batch_of(0), b.shape.batch_of(0));
+  if (layer.options().normalize) {
+    a = unit_length(call, a, axes[0], cat(call.name(), "/a"));
+    b = unit_length(call, b, axes[1], cat(call.name(), "/b"));
+  }
+  const std::string of_a = letters(a.shape.rank() + 1, axes[0], 'a');
+  const std::string of_b = letters(b.shape.rank() + 1, axes[1], 'o');
+  const std::string result = without_sum(of_a) + without_sum(of_b).substr(1);
+  Shape shape = without_axis(a.shape, axes[0]);
+  for (const std::int64_t extent : without_axis(b.shape, axes[1])) shape.push_back(extent);
+  const std::string name = shape.rank() > 0 ? call.name() : cat(call.name(), "/product");
+  const OnnxValue y =
+      builder.add("Einsum", name, {a, b}, {}, shape, {{"equation", cat(of_a, ",", of_b, "->", result)}});
+  if (shape.rank() > 0) return y;
+  const std::string axis =
+      builder.graph().add_constant(cat(call.name(), "/axis"), std::vector<std::int64_t>{1});
+  return builder.add("Unsqueeze", call.name(), {y}, {axis}, {1});
+}
 
 OnnxValue onnx_add(const OnnxCall& call) {
   return merged(call, "Add", call.name());

@@ -5,7 +5,9 @@
 #include <ronde/nn/global_average_pooling1d.h>
 #include <ronde/nn/global_max_pooling1d.h>
 #include <ronde/nn/leaky_relu.h>
+#include <ronde/nn/permute.h>
 #include <ronde/nn/relu.h>
+#include <ronde/nn/repeat_vector.h>
 #include <ronde/nn/reshape.h>
 
 #include "export/onnx_builder.h"
@@ -193,6 +195,27 @@ OnnxValue onnx_reshaped(OnnxBuilder& builder, const OnnxValue& value, const Shap
   const std::string constant = builder.graph().add_constant(
       cat(name, "/shape"), std::vector<std::int64_t>(extents.begin(), extents.end()));
   return builder.add("Reshape", name, {value}, {constant}, shape);
+}
+
+OnnxValue onnx_permute(const OnnxCall& call) {
+  const OnnxValue x = call.builder.channels_last(call.input());
+  const Shape axes = dynamic_cast<const Permute&>(call.layer).axes();
+  Shape shape;
+  for (const std::int64_t axis : axes.tail(1)) shape.push_back(x.shape[static_cast<int>(axis) - 1]);
+  return call.builder.add("Transpose", call.name(), {x}, {}, shape,
+                          {{"perm", std::vector<std::int64_t>(axes.begin(), axes.end())}});
+}
+
+OnnxValue onnx_repeat_vector(const OnnxCall& call) {
+  const OnnxValue& x = call.input();
+  const Shape shape{dynamic_cast<const RepeatVector&>(call.layer).n(), x.shape[0]};
+  OnnxGraph& graph = call.builder.graph();
+  const std::string axis = graph.add_constant(cat(call.name(), "/axis"), std::vector<std::int64_t>{1});
+  const std::string extents =
+      graph.add_constant(cat(call.name(), "/shape"), std::vector<std::int64_t>{1, shape[0], 1});
+  const OnnxValue step =
+      call.builder.add("Unsqueeze", cat(call.name(), "/step"), {x}, {axis}, {1, x.shape[0]});
+  return call.builder.add("Expand", call.name(), {step}, {extents}, shape);
 }
 
 OnnxValue onnx_identity(const OnnxCall& call) {

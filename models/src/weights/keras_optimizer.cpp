@@ -1,6 +1,7 @@
 #include "weights/keras_optimizer.h"
 
 #include <algorithm>
+#include <span>
 
 #include <ronde/core/text.h>
 #include <ronde/nn/nadam.h>
@@ -99,12 +100,22 @@ bool has_schedule(const Optimizer& optimizer) {
   return false;
 }
 
-KerasState split(const std::vector<SavedWeight>& weights) {
+/// Whether all of these are of weights, of each as many, the first of which is a scalar and no rate.
+bool begin_with_weight(std::span<const SavedWeight> values, std::size_t slots,
+                       const std::vector<Parameter>& trained) {
+  const bool is_first_scalar = !trained.empty() && trained.front().variable.rank() == 0;
+  return is_first_scalar && values.size() == std::max<std::size_t>(slots, 1) * trained.size();
+}
+
+KerasState split(const std::vector<SavedWeight>& weights, std::size_t slots,
+                 const std::vector<Parameter>& trained) {
   KerasState state;
   auto rest = weights.begin();
   if (rest != weights.end() && is_scalar(*rest) && rest->values.dtype() == DType::i64) {
     state.iterations = (rest++)->values.to_vector<std::int64_t>().front();
-    if (rest != weights.end() && is_scalar(*rest)) state.learning_rate = (rest++)->values.item();
+    if (rest != weights.end() && is_scalar(*rest) &&
+        !begin_with_weight({rest, weights.end()}, slots, trained))
+      state.learning_rate = (rest++)->values.item();
   }
   state.slots.assign(rest, weights.end());
   return state;
@@ -155,16 +166,16 @@ std::optional<SavedOptimizer> read_keras_state(const SavedModel& file, const Opt
   const std::string plain = class_name.substr(class_name.rfind('>') + 1);
   if (file.optimizer_weights.empty() || is_older_nadam(file) || !has_state_of(plain, optimizer.name()))
     return {};
-  KerasState state = split(file.optimizer_weights);
+  const std::vector<OptimizerSlot> slots = optimizer.slots();
+  const std::vector<Parameter> weights = trained_weights(module);
+  KerasState state = split(file.optimizer_weights, slots.size(), weights);
   // Keras 3's Nadam has the product of its momenta behind everything else; here it follows from the count.
   if (optimizer.name() == "Nadam" && state.slots.size() % 2 == 1) state.slots.pop_back();
   SavedOptimizer saved{
       optimizer.name(), state.iterations, state.learning_rate.value_or(optimizer.learning_rate()), {}};
-  const std::vector<OptimizerSlot> slots = optimizer.slots();
   // Without momentum there is nothing else to take over; Keras 2 keeps zeros then.
   if (slots.empty()) return saved;
 
-  const std::vector<Parameter> weights = trained_weights(module);
   const bool is_new = file.layout != SavedLayout::h5 || state.learning_rate || plain != class_name;
   // Where shapes leave it open, the writer decides.
   std::vector<Order> orders{Order::slot_by_slot, Order::pairs};

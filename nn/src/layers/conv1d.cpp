@@ -1,23 +1,11 @@
 #include <ronde/nn/conv1d.h>
 
+#include "layers/convolve_series.h"
 #include "layers/kernel_and_bias.h"
 #include "layers/layer_checks.h"
 #include "layers/sequences.h"
 
 namespace ronde::inline v0 {
-
-namespace {
-
-constexpr const char* kPaddings[] = {"valid", "same", "causal"};  // in the order of Padding1D
-
-Padding1D read_padding(const LayerConfig& config) {
-  const std::string name = config.text("padding", kPaddings[0]);
-  for (int i = 0; i < 3; ++i)
-    if (name == kPaddings[i]) return static_cast<Padding1D>(i);
-  config.refuse("padding", cat("\"", name, "\" is not supported, only valid, same and causal"));
-}
-
-}  // namespace
 
 Conv1D::Conv1D(Conv1DOptions options) : options_(std::move(options)) {
   if (!options_.name.empty()) set_name(options_.name);
@@ -43,18 +31,10 @@ void Conv1D::build_weights(const Shape& input, const BuildOptions& options) {
 Variable Conv1D::forward(const Variable& x, const Context&) {
   const Variable row = as_row(*this, x);
   require_channels(*this, x, kernel_.size(3) * options_.groups);
-  const std::int64_t reach = (options_.kernel - 1) * options_.dilation;
-  if (options_.padding == Padding1D::valid) require_window_fits(*this, x.size(1), reach + 1);
-  const bool relu = options_.activation == Activation::relu;
-  const Variable y =
-      from_row(conv2d(row, kernel_, bias_,
-                      {.stride = {1, options_.strides},
-                       .padding = options_.padding == Padding1D::same ? Padding::same : Padding::valid,
-                       .dilation = {1, options_.dilation},
-                       .groups = options_.groups,
-                       .epilogue = relu ? Epilogue::relu : Epilogue::none,
-                       .margins = {.left = options_.padding == Padding1D::causal ? reach : 0}}));
-  return relu ? y : apply_activation(options_.activation, y);
+  const Conv2dOptions call =
+      series_call(*this, x.size(1), {options_.kernel, options_.strides, options_.dilation, options_.padding},
+                  options_.groups);
+  return convolve_row(row, kernel_, bias_, call, options_.activation);
 }
 
 ConfigDict Conv1D::config() const {
@@ -62,7 +42,7 @@ ConfigDict Conv1D::config() const {
   config.emplace_back("filters", options_.filters);
   config.emplace_back("kernel_size", ConfigList{options_.kernel});
   config.emplace_back("strides", ConfigList{options_.strides});
-  config.emplace_back("padding", kPaddings[static_cast<int>(options_.padding)]);
+  config.emplace_back("padding", to_string(options_.padding));
   config.emplace_back("data_format", "channels_last");
   config.emplace_back("dilation_rate", ConfigList{options_.dilation});
   config.emplace_back("groups", options_.groups);
@@ -78,7 +58,7 @@ std::unique_ptr<Module> read_layer<Conv1D>(const LayerConfig& config) {
       with_kernel_and_bias(config, Conv1DOptions{.filters = config.integer("filters"),
                                                  .kernel = config.extent("kernel_size", 3),
                                                  .strides = config.extent("strides", 1),
-                                                 .padding = read_padding(config),
+                                                 .padding = read_padding1d(config),
                                                  .dilation = config.extent("dilation_rate", 1),
                                                  .groups = config.integer("groups", 1)}));
 }

@@ -1,21 +1,14 @@
 #include <ronde/nn/depthwise_conv2d.h>
 
 #include "layers/convolve.h"
+#include "layers/depthwise_options.h"
 #include "layers/image_checks.h"
-#include "module/layer_config.h"
 
 namespace ronde::inline v0 {
 
-namespace {
-
-constexpr const char* kKernel = "depthwise_kernel";  // Keras' name
-
-}  // namespace
-
 DepthwiseConv2D::DepthwiseConv2D(DepthwiseConv2DOptions options) : options_(std::move(options)) {
   if (!options_.name.empty()) set_name(options_.name);
-  require<UsageError>(options_.depth_multiplier > 0, "[", label(),
-                      "] depth_multiplier must be positive, got ", options_.depth_multiplier);
+  require_depth_multiplier(*this, options_.depth_multiplier);
   require_positive(*this, "kernel", options_.kernel);
   require_positive(*this, "strides", options_.strides);
   require_positive(*this, "dilation", options_.dilation);
@@ -25,11 +18,8 @@ void DepthwiseConv2D::build_weights(const Shape& input, const BuildOptions& opti
   require_images(*this, input);
   const std::int64_t filters = input.back() * options_.depth_multiplier;
   const Shape kernel{filters, options_.kernel.h, options_.kernel.w, 1};
-  kernel_ = add_weight({.name = kKernel,
-                        .layout = WeightLayout::depthwise,
-                        .depth_multiplier = options_.depth_multiplier,
-                        .regularizer = options_.depthwise_regularizer},
-                       kernel, options_.depthwise_initializer, options);
+  kernel_ = add_weight(depthwise_kernel(options_, WeightLayout::depthwise), kernel,
+                       options_.depthwise_initializer, options);
   if (!options_.use_bias) return;
   bias_ = add_weight({.name = "bias", .regularizer = options_.bias_regularizer}, {filters},
                      options_.bias_initializer, options);
@@ -55,32 +45,17 @@ ConfigDict DepthwiseConv2D::config() const {
   config.emplace_back("depth_multiplier", options_.depth_multiplier);
   config.emplace_back("data_format", "channels_last");
   config.emplace_back("dilation_rate", pair(options_.dilation));
-  config.emplace_back("activation", to_string(options_.activation));
-  config.emplace_back("use_bias", options_.use_bias);
-  config.emplace_back("depthwise_initializer", options_.depthwise_initializer.config());
-  config.emplace_back("bias_initializer", options_.bias_initializer.config());
-  append_regularizer("depthwise_regularizer", options_.depthwise_regularizer, config);
-  append_regularizer("bias_regularizer", options_.bias_regularizer, config);
+  append_depthwise(options_, config);
   return config;
 }
 
 template <>
 std::unique_ptr<Module> read_layer<DepthwiseConv2D>(const LayerConfig& config) {
-  config.expect_no_adapters();
-  config.ignore({"groups"});  // one for each channel, by its nature
-  config.expect_text("data_format", "channels_last");
-  return std::make_unique<DepthwiseConv2D>(DepthwiseConv2DOptions{
-      .kernel = config.size("kernel_size", {3, 3}),
-      .strides = config.size("strides", {1, 1}),
-      .padding = config.padding(),
-      .depth_multiplier = config.integer("depth_multiplier", 1),
-      .dilation = config.size("dilation_rate", {1, 1}),
-      .activation = config.activation(),
-      .use_bias = config.boolean("use_bias", true),
-      .depthwise_initializer = config.initializer("depthwise_initializer", Initializer::glorot_uniform),
-      .bias_initializer = config.initializer("bias_initializer", Initializer::zeros),
-      .depthwise_regularizer = config.regularizer("depthwise_regularizer"),
-      .bias_regularizer = config.regularizer("bias_regularizer")});
+  return std::make_unique<DepthwiseConv2D>(
+      with_depthwise(config, DepthwiseConv2DOptions{.kernel = config.size("kernel_size", {3, 3}),
+                                                    .strides = config.size("strides", {1, 1}),
+                                                    .padding = config.padding(),
+                                                    .dilation = config.size("dilation_rate", {1, 1})}));
 }
 
 }  // namespace ronde::inline v0

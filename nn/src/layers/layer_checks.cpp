@@ -10,6 +10,11 @@ void require_filters(const Module& layer, std::int64_t filters, std::int64_t gro
                       counted(filters, "filter"), " cannot be split into ", counted(groups, "group"));
 }
 
+void require_depth_multiplier(const Module& layer, std::int64_t multiplier) {
+  require<UsageError>(multiplier > 0, "[", layer.label(), "] depth_multiplier must be positive, got ",
+                      multiplier);
+}
+
 void require_groups(const Module& layer, std::int64_t channels, std::int64_t groups) {
   require(channels > 0 && channels % groups == 0, "[", layer.label(), "] ",
           counted(channels, "input channel"), " cannot be split into ", counted(groups, "group"));

@@ -10,6 +10,7 @@ namespace ronde::inline v0 {
 
 /// There are filters, as many in each group.
 void require_filters(const Module& layer, std::int64_t filters, std::int64_t groups = 1);
+void require_depth_multiplier(const Module& layer, std::int64_t multiplier);
 /// There are channels, as many for each group.
 void require_groups(const Module& layer, std::int64_t channels, std::int64_t groups);
 /// The last axis of x has as many as the weights were made for.

@@ -1,23 +1,16 @@
 #include <ronde/nn/multi_head_attention.h>
 
-#include <algorithm>
 #include <cmath>
 
-#include <ronde/core/backend.h>
-#include <ronde/core/counted.h>
 #include <ronde/core/ops.h>
-#include <ronde/core/philox.h>
 
-#include "layers/masked_steps.h"
 #include "layers/sequences.h"
+#include "layers/shapes.h"
 #include "module/layer_config.h"
 
 namespace ronde::inline v0 {
 
 namespace {
-
-/// What is added to scores of steps that are left out, as Keras 2 does: softmax makes 0 of them.
-constexpr double kLeftOut = -1e9;
 
 /// As (rows, columns), of the axes in front of `axis` and from there on.
 Variable as_matrix(const Variable& kernel, int axis) {
@@ -34,15 +27,10 @@ Variable steps_of(const Variable& x) {
   return reshape(x, {x.size(0) * x.size(1), x.size(2)});
 }
 
-Shape behind(Shape shape, const Shape& more) {
-  for (const std::int64_t extent : more) shape.push_back(extent);
-  return shape;
-}
-
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(MultiHeadAttentionOptions options)
-    : options_(std::move(options)), dropout_(options_.dropout) {
+    : AttentionLayer(options.dropout), options_(std::move(options)) {
   if (!options_.name.empty()) set_name(options_.name);
   bool is_positive = options_.num_heads > 0 && options_.key_dim > 0 && value_dim() > 0;
   for (const std::int64_t extent : options_.output_shape) is_positive = is_positive && extent > 0;
@@ -83,11 +71,9 @@ Variable MultiHeadAttention::forward(const Variable& x, const Context& context) 
 }
 
 /// Of as many samples and steps as `like`.
-void MultiHeadAttention::require_input(Part part, const Shape& shape, const Shape& like) const {
+void MultiHeadAttention::require_part(Part part, const Shape& shape, const Shape& like) const {
   require_sequences(*this, shape);
-  const Shape expected{like[0], like[1], projections_[part].kernel.size(0)};
-  require(shape == expected, "[", label(), "] expects a ", kPartNames[part], " of shape ", expected, ", got ",
-          shape);
+  require_input(kPartNames[part], shape, {like[0], like[1], projections_[part].kernel.size(0)});
 }
 
 /// (n, t, features) -> (n * heads, t, size), `scale` times its projection.
@@ -104,81 +90,28 @@ Variable MultiHeadAttention::in_heads(const Variable& x, Part part, double scale
   return reshape(permute(y, {0, 2, 1, 3}), {n * heads, t, size});
 }
 
-Tensor MultiHeadAttention::causal_mask(std::int64_t t, std::int64_t s, TensorOptions options) {
-  const Tensor mask = Tensor::full({t, s}, kLeftOut, options);
-  for (std::int64_t i = 0; i < t; ++i) mask.slice(0, i, i + 1).slice(1, 0, std::min(i + 1, s)).fill(0.0);
-  return mask;
-}
-
-/// That of the shape that the net was built for is kept.
-Tensor MultiHeadAttention::kept_causal_mask(const Shape& shape, TensorOptions wanted) const {
-  const bool is_there = mask_.defined() && mask_.shape() == shape && mask_.dtype() == wanted.dtype &&
-                        &mask_.backend() == wanted.backend;
-  return is_there ? mask_ : causal_mask(shape[0], shape[1], wanted);
-}
-
-Variable MultiHeadAttention::masked(const Variable& scores, const Context& context) {
-  if (!options_.use_causal_mask) return scores;
-  const Tensor mask = kept_causal_mask(scores.shape().tail(1), scores.value().options());
-  if (context.trace != nullptr) mask_ = mask;
-  return scores + mask;
-}
-
-/// Which steps of the value (and key) a step of the query may take from by their masks and the causal one:
-/// (n, 1, t, s) of ones and zeros; undefined if none of them has a mask.
-Tensor MultiHeadAttention::allowed(const Variable& x, const Variable& values, const Variable& keys) const {
-  Tensor result;
-  const Shape shape{x.size(0), 1, x.size(1), values.size(1)};
-  const auto restrict_to = [&](const Tensor& mask) {
-    if (!result.defined()) result = Tensor::full(shape, 1.0, x.value().options());
-    result.backend().binary(BinaryOp::multiply, result, result, mask.broadcast_to(shape));
-  };
-  if (const Tensor mask = mask_column(*this, x); mask.defined())
-    restrict_to(mask.reshape({shape[0], 1, shape[2], 1}));
-  const auto restrict_steps_to = [&](const Variable& taken) {
-    if (const Tensor mask = mask_column(*this, taken); mask.defined())
-      restrict_to(mask.reshape({shape[0], 1, 1, shape[3]}));
-  };
-  restrict_steps_to(values);
-  if (!keys.same_as(values)) restrict_steps_to(keys);
-  if (result.defined() && options_.use_causal_mask)
-    restrict_to(
-        mask_without(kept_causal_mask({shape[2], shape[3]}, result.options()), kLeftOut).to(result.dtype()));
-  return result;
-}
-
-/// Softmax of scores (n * heads, t, s) over the steps that are allowed, zeros for the others.
+/// Softmax of scores (n, heads, t, s) over the steps that are allowed, zeros for the others.
 Variable MultiHeadAttention::weights_of(const Variable& scores, const Tensor& allowed) const {
   if (!allowed.defined()) return softmax(scores);
-  const Tensor left_out = Tensor::empty_like(allowed);
-  allowed.backend().unary(UnaryOp::affine, left_out, allowed, {.alpha = -kLeftOut, .beta = kLeftOut});
-  const Shape by_head{allowed.size(0), options_.num_heads, scores.size(1), scores.size(2)};
-  const Variable weights = softmax(reshape(scores, by_head) + Variable(left_out)) * Variable(allowed);
-  return reshape(weights, scores.shape());
-}
-
-/// weights (n * heads, t, s)
-Variable MultiHeadAttention::dropped(const Variable& weights, std::int64_t n, const Context& context) {
-  const Variable of_samples = reshape(weights, {n, options_.num_heads, weights.size(1), weights.size(2)});
-  std::optional<DropoutCall> drop = dropout_.call(of_samples, context);
-  if (!drop) return weights;
-  drop->params.op = hash_name(path());
-  return reshape(dropout(of_samples, drop->sample_keys, drop->params), weights.shape());
+  return softmax(scores + Variable(left_out(allowed))) * Variable(allowed);
 }
 
 Variable MultiHeadAttention::join(const std::vector<Variable>& inputs, const Context& context) {
   require(inputs.size() <= 3, "[", label(), "] takes a query, a value and a key, got ", inputs.size(),
           " inputs");
   const Variable &x = inputs.front(), &values = inputs[inputs.size() > 1 ? 1 : 0], &keys = inputs.back();
-  require_input(query, x.shape(), x.shape());
-  require_input(value, values.shape(), Shape{x.size(0), values.size(1)});
-  require_input(key, keys.shape(), values.shape());
-  const std::int64_t n = x.size(0), t = x.size(1), heads = options_.num_heads;
+  require_part(query, x.shape(), x.shape());
+  require_part(value, values.shape(), Shape{x.size(0), values.size(1)});
+  require_part(key, keys.shape(), values.shape());
+  const std::int64_t n = x.size(0), t = x.size(1), s = values.size(1), heads = options_.num_heads;
   const Variable q = in_heads(x, query, 1.0 / std::sqrt(static_cast<double>(options_.key_dim)));
   const Variable k = in_heads(keys, key, 1.0), v = in_heads(values, value, 1.0);
-  const Variable weights =
-      weights_of(masked(matmul(q, permute(k, {0, 2, 1})), context), allowed(x, values, keys));
-  const Variable of_heads = matmul(dropped(weights, n, context), v);  // (n * heads, t, value_dim)
+  const Tensor mask = allowed(
+      {n, 1, t, s}, {query_mask(x), value_mask(values), keys.same_as(values) ? Tensor() : value_mask(keys)},
+      context);
+  const Variable scores = causal(matmul(q, permute(k, {0, 2, 1})), context);
+  const Variable weights = dropped(weights_of(reshape(scores, {n, heads, t, s}), mask), context);
+  const Variable of_heads = matmul(reshape(weights, {n * heads, t, s}), v);  // (n * heads, t, value_dim)
   const Variable steps = permute(reshape(of_heads, {n, heads, t, value_dim()}), {0, 2, 1, 3});
   const Projection& last = projections_[output];
   const Variable y =
@@ -213,11 +146,7 @@ namespace {
 
 Shape read_output_shape(const LayerConfig& config) {
   if (config.find("output_shape") == nullptr) return {};
-  const std::vector<std::int64_t> extents = config.integers("output_shape");
-  constexpr std::size_t kMost = Shape::kMaxRank - 2;
-  if (extents.size() > kMost)
-    config.refuse("output_shape", cat("at most ", kMost, " extents are supported, found ", extents.size()));
-  return Shape(extents);
+  return config.shape("output_shape", Shape::kMaxRank - 2);
 }
 
 /// Attention over the steps of (n, steps, features) alone.

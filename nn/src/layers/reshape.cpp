@@ -43,11 +43,7 @@ ConfigDict Reshape::config() const {
 
 template <>
 std::unique_ptr<Module> read_layer<Reshape>(const LayerConfig& config) {
-  const std::vector<std::int64_t> extents = config.integers("target_shape");
-  if (extents.size() >= Shape::kMaxRank)  // there is a batch, too
-    config.refuse("target_shape",
-                  cat("at most ", Shape::kMaxRank - 1, " extents are supported, found ", extents.size()));
-  return std::make_unique<Reshape>(ReshapeOptions{.target_shape = Shape(extents)});
+  return std::make_unique<Reshape>(ReshapeOptions{.target_shape = config.shape("target_shape")});
 }
 
 }  // namespace ronde::inline v0

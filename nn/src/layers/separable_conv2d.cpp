@@ -1,24 +1,14 @@
 #include <ronde/nn/separable_conv2d.h>
 
+#include "layers/depthwise_options.h"
 #include "layers/image_checks.h"
-#include "layers/layer_checks.h"
-#include "module/layer_config.h"
 
 namespace ronde::inline v0 {
-
-namespace {
-
-// Keras' names.
-constexpr const char* kDepthwise = "depthwise_kernel";
-constexpr const char* kPointwise = "pointwise_kernel";
-
-}  // namespace
 
 SeparableConv2D::SeparableConv2D(SeparableConv2DOptions options) : options_(std::move(options)) {
   if (!options_.name.empty()) set_name(options_.name);
   require_filters(*this, options_.filters);
-  require<UsageError>(options_.depth_multiplier > 0, "[", label(),
-                      "] depth_multiplier must be positive, got ", options_.depth_multiplier);
+  require_depth_multiplier(*this, options_.depth_multiplier);
   require_positive(*this, "kernel", options_.kernel);
   require_positive(*this, "strides", options_.strides);
   require_positive(*this, "dilation", options_.dilation);
@@ -26,15 +16,12 @@ SeparableConv2D::SeparableConv2D(SeparableConv2DOptions options) : options_(std:
 
 void SeparableConv2D::build_weights(const Shape& input, const BuildOptions& options) {
   require_images(*this, input);
-  const std::int64_t multiplier = options_.depth_multiplier, channels = input.back() * multiplier;
-  depthwise_ = add_weight({.name = kDepthwise,
-                           .layout = WeightLayout::depthwise,
-                           .depth_multiplier = multiplier,
-                           .regularizer = options_.depthwise_regularizer},
+  const std::int64_t channels = input.back() * options_.depth_multiplier;
+  depthwise_ = add_weight(depthwise_kernel(options_, WeightLayout::depthwise),
                           {channels, options_.kernel.h, options_.kernel.w, 1}, options_.depthwise_initializer,
                           options);
   pointwise_ = add_weight(
-      {.name = kPointwise, .layout = WeightLayout::conv, .regularizer = options_.pointwise_regularizer},
+      {.name = kPointwiseKernel, .layout = WeightLayout::conv, .regularizer = options_.pointwise_regularizer},
       {options_.filters, 1, 1, channels}, options_.pointwise_initializer, options);
   if (!options_.use_bias) return;
   bias_ = add_weight({.name = "bias", .regularizer = options_.bias_regularizer}, {options_.filters},
@@ -66,37 +53,17 @@ ConfigDict SeparableConv2D::config() const {
   config.emplace_back("data_format", "channels_last");
   config.emplace_back("dilation_rate", pair(options_.dilation));
   config.emplace_back("depth_multiplier", options_.depth_multiplier);
-  config.emplace_back("activation", to_string(options_.activation));
-  config.emplace_back("use_bias", options_.use_bias);
-  config.emplace_back("depthwise_initializer", options_.depthwise_initializer.config());
-  config.emplace_back("pointwise_initializer", options_.pointwise_initializer.config());
-  config.emplace_back("bias_initializer", options_.bias_initializer.config());
-  append_regularizer("depthwise_regularizer", options_.depthwise_regularizer, config);
-  append_regularizer("pointwise_regularizer", options_.pointwise_regularizer, config);
-  append_regularizer("bias_regularizer", options_.bias_regularizer, config);
+  append_depthwise(options_, config);
   return config;
 }
 
 template <>
 std::unique_ptr<Module> read_layer<SeparableConv2D>(const LayerConfig& config) {
-  config.expect_no_adapters();
-  config.ignore({"groups", "kernel_initializer"});  // Keras 2 writes them and does not use them
-  config.expect_text("data_format", "channels_last");
-  return std::make_unique<SeparableConv2D>(SeparableConv2DOptions{
-      .filters = config.integer("filters"),
-      .kernel = config.size("kernel_size", {3, 3}),
-      .strides = config.size("strides", {1, 1}),
-      .padding = config.padding(),
-      .depth_multiplier = config.integer("depth_multiplier", 1),
-      .dilation = config.size("dilation_rate", {1, 1}),
-      .activation = config.activation(),
-      .use_bias = config.boolean("use_bias", true),
-      .depthwise_initializer = config.initializer("depthwise_initializer", Initializer::glorot_uniform),
-      .pointwise_initializer = config.initializer("pointwise_initializer", Initializer::glorot_uniform),
-      .bias_initializer = config.initializer("bias_initializer", Initializer::zeros),
-      .depthwise_regularizer = config.regularizer("depthwise_regularizer"),
-      .pointwise_regularizer = config.regularizer("pointwise_regularizer"),
-      .bias_regularizer = config.regularizer("bias_regularizer")});
+  return std::make_unique<SeparableConv2D>(
+      with_depthwise(config, SeparableConv2DOptions{.kernel = config.size("kernel_size", {3, 3}),
+                                                    .strides = config.size("strides", {1, 1}),
+                                                    .padding = config.padding(),
+                                                    .dilation = config.size("dilation_rate", {1, 1})}));
 }
 
 }  // namespace ronde::inline v0

@@ -7,6 +7,7 @@
 #include <ronde/core/ops.h>
 
 #include "losses/loss_operands.h"
+#include "module/unit_length.h"
 
 namespace ronde::inline v0 {
 
@@ -14,11 +15,6 @@ namespace {
 
 Variable at_least(const Variable& x, double low) {
   return clamp(x, low, std::numeric_limits<double>::infinity());
-}
-
-/// Vectors along the last axis, made as long as 1; Keras' bound keeps those of zeros.
-Variable normalised(const Variable& x) {
-  return x / sqrt(at_least(sum(square(x), {.axes = {-1}, .keep_dims = true}), 1e-12));
 }
 
 }  // namespace
@@ -74,7 +70,7 @@ Variable Poisson::operator()(const Variable& output, const Tensor& target) const
 Variable CosineSimilarity::operator()(const Variable& output, const Tensor& target) const {
   const auto [x, t] = loss_operands(name(), output, target);
   require(x.rank() >= 2, "[", name(), "] expects outputs of shape (n, k), got ", x.shape());
-  return -mean_of_samples(sum(normalised(x) * normalised(t), {.axes = {-1}}));
+  return -mean_of_samples(sum(unit_length(x, {-1}) * unit_length(t, {-1}), {.axes = {-1}}));
 }
 
 }  // namespace ronde::inline v0

@@ -129,6 +129,12 @@ std::vector<std::int64_t> LayerConfig::integers(const char* key) const {
     return integers;
   });
 }
+Shape LayerConfig::shape(const char* key, std::size_t most) const {
+  const std::vector<std::int64_t> extents = integers(key);
+  if (extents.size() > most)
+    refuse(key, cat("at most ", most, " extents are supported, found ", extents.size()));
+  return Shape(extents);
+}
 double LayerConfig::number(const char* key) const {
   return read(key, [](const ConfigValue& value) { return value.as_double(); });
 }

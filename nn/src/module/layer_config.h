@@ -50,6 +50,8 @@ class LayerConfig {
   std::int64_t integer(const char* key, std::int64_t otherwise) const;
   /// A list of integers, or one alone.
   std::vector<std::int64_t> integers(const char* key) const;
+  /// The same where there may be so many; else there is a batch, too.
+  Shape shape(const char* key, std::size_t most = Shape::kMaxRank - 1) const;
   double number(const char* key) const;
   double number(const char* key, double otherwise) const;
   /// A list of numbers, or one alone; none where it is missing.

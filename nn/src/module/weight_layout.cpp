@@ -12,9 +12,11 @@ Shape keras_shape(const Shape& shape, WeightLayout layout, std::int64_t depth_mu
     case WeightLayout::conv1d:
       return {shape[2], shape[3], shape[0]};
     case WeightLayout::depthwise:
+      return {shape[1], shape[2], shape[0] / depth_multiplier, depth_multiplier};
+    case WeightLayout::depthwise1d:
       break;
   }
-  return {shape[1], shape[2], shape[0] / depth_multiplier, depth_multiplier};
+  return {shape[2], shape[0] / depth_multiplier, depth_multiplier};
 }
 
 Shape keras_shape(const Parameter& parameter) {
@@ -40,11 +42,13 @@ Tensor to_keras_layout(const Parameter& parameter) {
     case WeightLayout::conv1d:
       return dense_copy(value.permute({1, 2, 3, 0})).reshape(keras_shape(parameter));
     case WeightLayout::depthwise:
+    case WeightLayout::depthwise1d:
       break;
   }
   // (c * multiplier, kh, kw, 1) -> (c, multiplier, kh, kw) -> (kh, kw, c, multiplier)
   const Shape keras = keras_shape(parameter);
-  return dense_copy(value.reshape({keras[2], keras[3], keras[0], keras[1]}).permute({2, 3, 0, 1}));
+  const Tensor by_channel = value.reshape({keras[-2], keras[-1], value.size(1), value.size(2)});
+  return dense_copy(by_channel.permute({2, 3, 0, 1})).reshape(keras);
 }
 
 void assign_keras_layout(Parameter& parameter, const Tensor& value) {
@@ -57,6 +61,8 @@ void assign_keras_layout(Parameter& parameter, const Tensor& value) {
     memory = value.permute({2, 0, 1}).reshape(parameter.variable.shape());
   if (parameter.layout == WeightLayout::depthwise)
     memory = value.permute({2, 3, 0, 1}).reshape(parameter.variable.shape());
+  if (parameter.layout == WeightLayout::depthwise1d)
+    memory = value.permute({1, 2, 0}).reshape(parameter.variable.shape());
   parameter.variable.assign(memory);
 }
 

@@ -2,7 +2,7 @@
 
 #include <set>
 
-#include <ronde/nn/multi_head_attention.h>
+#include <ronde/nn/attention_layer.h>
 
 #include "nets/graph_operation.h"
 
@@ -29,7 +29,7 @@ class CallMasks {
       if (module == nullptr || inputs.empty()) break;
       if (const std::optional<double> value = masked_value(*module))
         return MaskSource{inputs.front(), *value};
-      if (!module->keeps_mask() && dynamic_cast<const MultiHeadAttention*>(module) == nullptr) break;
+      if (!module->keeps_mask() && dynamic_cast<const AttentionLayer*>(module) == nullptr) break;
       result = inputs.front();
     }
     return std::nullopt;

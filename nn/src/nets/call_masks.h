@@ -1,5 +1,6 @@
 /// Masks in a net's config: Keras 3 notes which one a layer was given, and the operations that made it
-/// (NotEqual, Any, LogicalOr). Layers here find theirs themselves, so it has to be the one that they find.
+/// (NotEqual, Any, LogicalOr, ConvertToTensor). Layers here find theirs themselves, so it has to be the one
+/// that they find.
 #pragma once
 
 #include <vector>

@@ -36,7 +36,7 @@ struct ConfigLayer {
   bool is_input = false;
   bool is_functional = false;
   bool has_input_layer = false;        // a nested Sequential's
-  std::optional<bool> is_causal = {};  // of a MultiHeadAttention, as its calls so far say
+  std::optional<bool> is_causal = {};  // of an attention, as its calls so far say
   std::vector<ConfigCall> calls = {};
 };
 

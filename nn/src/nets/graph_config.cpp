@@ -54,7 +54,7 @@ class Calls {
   void add(const GraphNode& node) {
     const auto* attention = dynamic_cast<const MultiHeadAttention*>(node.layer);
     const ConfigValue inputs =
-        attention ? ConfigValue(arguments(*attention, node)) : ConfigValue(tensors(node.inputs));
+        attention ? ConfigValue(arguments(*attention, node)) : ConfigValue(tensors(node));
     ConfigList& calls = of(*node.layer);
     calls.emplace_back(inputs);
     references_.push_back({node.layer->name(), std::ssize(calls) - 1, 0});
@@ -63,12 +63,16 @@ class Calls {
     references_.back()[1] = std::ssize(calls) - 1;
   }
 
-  /// Results of layers as every Keras reads them that are a layer's only argument.
-  ConfigList tensors(const std::vector<int>& nodes) const {
+  /// Results of layers as every Keras reads them that are a layer's first argument, one or a list, each with
+  /// the others.
+  ConfigList tensors(const GraphNode& node) const {
+    ConfigDict arguments;
+    const auto* attention = dynamic_cast<const AttentionLayer*>(node.layer);
+    if (attention && attention->use_causal_mask()) arguments.emplace_back("use_causal_mask", true);
     ConfigList inputs;
-    for (const int node : nodes) {
-      ConfigList with_arguments = reference(node);
-      with_arguments.emplace_back(ConfigDict{});
+    for (const int input : node.inputs) {
+      ConfigList with_arguments = reference(input);
+      with_arguments.emplace_back(arguments);
       inputs.emplace_back(with_arguments);
     }
     return inputs;
@@ -80,7 +84,7 @@ class Calls {
     if (nodes.size() == 1) nodes.push_back(nodes.front());
     ConfigList args;
     ConfigDict kwargs;
-    kwargs.emplace_back("use_causal_mask", layer.options().use_causal_mask);
+    kwargs.emplace_back("use_causal_mask", layer.use_causal_mask());
     for (std::size_t i = 0; i < nodes.size(); ++i) {
       ConfigDict tensor, call;
       tensor.emplace_back("shape", ConfigList(1));  // not of use to the reader

@@ -25,7 +25,8 @@ bool is_operation(const std::string& class_name) {
 }
 
 bool is_mask_operation(const std::string& class_name) {
-  return class_name == "NotEqual" || class_name == "Any" || class_name == "LogicalOr";
+  return class_name == "NotEqual" || class_name == "Any" || class_name == "LogicalOr" ||
+         class_name == "ConvertToTensor";
 }
 
 std::optional<double> masked_value(const Module& layer) {

@@ -13,7 +13,8 @@ namespace ronde::inline v0 {
 /// Whether a class is an operation that no layer is called like: TrueDivide and Negative, of `-x / 255`, and
 /// those of masks.
 bool is_operation(const std::string& class_name);
-/// Whether a class is an operation that Keras 3 makes masks by: NotEqual, Any, LogicalOr.
+/// Whether a class is an operation that Keras 3 makes masks by: NotEqual, Any, LogicalOr, and
+/// ConvertToTensor, by which an Attention hands one on.
 bool is_mask_operation(const std::string& class_name);
 /// The value that a layer makes a mask of, if it does: a Masking, or an Embedding with mask_zero.
 std::optional<double> masked_value(const Module& layer);

@@ -100,11 +100,10 @@ class GraphReader {
       const ConfigValue* rescaled = rescaled_argument(layer, arguments);
       require_layer(layer);
       collect_tensors(layer, rescaled ? *rescaled : arguments, inputs);
-      if (const ConfigValue* named = described.find("kwargs")) {
-        ConfigDict others = named->as_dict();
-        call.mask = take_input(layer, "mask", others);
-        check_arguments(layer, others);
-      }
+      const ConfigValue* named = described.find("kwargs");
+      ConfigDict others = named ? named->as_dict() : ConfigDict();
+      if (!is_attention(layer)) call.mask = take_input(layer, "mask", others);
+      read_arguments(layer, others);
     } else {
       require_layer(layer);
       for (const ConfigValue& input : described.as_list()) {
@@ -113,7 +112,7 @@ class GraphReader {
           refuse("inbound_nodes",
                  cat(call_of(layer), " has an input of ", counted(parts.size(), "entry", "entries"),
                      ", expected [layer, call, result, arguments]"));
-        if (parts.size() == 4) check_arguments(layer, parts[3]);
+        read_arguments(layer, parts.size() == 4 ? parts[3].as_dict() : ConfigDict());
         inputs.push_back(resolve(parts, false));
       }
     }
@@ -126,7 +125,7 @@ class GraphReader {
   /// Keras 2 the first as it does an only one, [layer, call, result, arguments], and all others by their
   /// names in these, results of layers as [layer, call, result]. Neither reads the other's, so no file suits
   /// both. In which of the two ways an input was given also decides in which order Keras finds the layers in
-  /// front.
+  /// front. (An Attention or AdditiveAttention takes one list, as an Add does.)
   std::vector<CallReference> read_attention(ConfigLayer& layer, ConfigCall& call,
                                             const ConfigValue& described) {
     ConfigDict arguments;
@@ -152,8 +151,7 @@ class GraphReader {
     const bool leads = inputs.size() == 3 && by_place == 0 && inputs[0] != inputs[1];
     while (!leads && inputs.size() > 1 && inputs.back() == inputs[inputs.size() - 2]) inputs.pop_back();
     if (inputs.size() == 3) call.by_place = by_place;
-    take_causal(layer, arguments);
-    check_arguments(layer, arguments);
+    read_arguments(layer, arguments);
     return inputs;
   }
 
@@ -166,6 +164,16 @@ class GraphReader {
     const ConfigValue value = found->second;
     arguments.erase(found);
     return value.is_list() ? resolve(value.as_list(), false) : tensor(layer, value);
+  }
+
+  static bool is_attention(const ConfigLayer& layer) {
+    return dynamic_cast<const AttentionLayer*>(layer.module.get()) != nullptr;
+  }
+
+  /// Those of a call that are no inputs.
+  void read_arguments(ConfigLayer& layer, ConfigDict arguments) const {
+    if (is_attention(layer)) take_causal(layer, arguments);
+    check_arguments(layer, arguments);
   }
 
   /// What belongs to a call in Keras and to the layer here; out of the arguments of a call.
@@ -181,7 +189,7 @@ class GraphReader {
       refuse("inbound_nodes",
              cat(call_of(layer), " has another use_causal_mask than the one before, which is not supported"));
     layer.is_causal = is_causal;
-    dynamic_cast<MultiHeadAttention&>(*layer.module).set_use_causal_mask(is_causal);
+    dynamic_cast<AttentionLayer&>(*layer.module).set_use_causal_mask(is_causal);
   }
 
   /// Keras 2 notes inputs by their names that were given without, too. The order of its layers tells.

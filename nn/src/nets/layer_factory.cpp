@@ -1,5 +1,6 @@
 #include <typeinfo>
 
+#include <ronde/nn/attention.h>
 #include <ronde/nn/average_pooling1d.h>
 #include <ronde/nn/average_pooling2d.h>
 #include <ronde/nn/batch_normalization.h>
@@ -12,7 +13,9 @@
 #include <ronde/nn/cropping1d.h>
 #include <ronde/nn/cropping2d.h>
 #include <ronde/nn/dense.h>
+#include <ronde/nn/depthwise_conv1d.h>
 #include <ronde/nn/depthwise_conv2d.h>
+#include <ronde/nn/dot.h>
 #include <ronde/nn/dropout.h>
 #include <ronde/nn/elu.h>
 #include <ronde/nn/embedding.h>
@@ -36,11 +39,14 @@
 #include <ronde/nn/merge.h>
 #include <ronde/nn/multi_head_attention.h>
 #include <ronde/nn/normalization.h>
+#include <ronde/nn/permute.h>
 #include <ronde/nn/prelu.h>
 #include <ronde/nn/relu.h>
+#include <ronde/nn/repeat_vector.h>
 #include <ronde/nn/rescaling.h>
 #include <ronde/nn/reshape.h>
 #include <ronde/nn/rms_normalization.h>
+#include <ronde/nn/separable_conv1d.h>
 #include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/simple_rnn.h>
@@ -64,6 +70,10 @@ namespace ronde::inline v0 {
 // Each is defined in its layer's file, beside config().
 template <>
 std::unique_ptr<Module> read_layer<Add>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<AdditiveAttention>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Attention>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Average>(const LayerConfig&);
 template <>
@@ -93,7 +103,11 @@ std::unique_ptr<Module> read_layer<CustomScaleLayer>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Dense>(const LayerConfig&);
 template <>
+std::unique_ptr<Module> read_layer<DepthwiseConv1D>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<DepthwiseConv2D>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<Dot>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Dropout>(const LayerConfig&);
 template <>
@@ -143,13 +157,19 @@ std::unique_ptr<Module> read_layer<Normalization>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<PReLU>(const LayerConfig&);
 template <>
+std::unique_ptr<Module> read_layer<Permute>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<RMSNormalization>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<ReLU>(const LayerConfig&);
 template <>
+std::unique_ptr<Module> read_layer<RepeatVector>(const LayerConfig&);
+template <>
 std::unique_ptr<Module> read_layer<Rescaling>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<Reshape>(const LayerConfig&);
+template <>
+std::unique_ptr<Module> read_layer<SeparableConv1D>(const LayerConfig&);
 template <>
 std::unique_ptr<Module> read_layer<SeparableConv2D>(const LayerConfig&);
 template <>
@@ -210,6 +230,8 @@ constexpr LayerEntry entry(const char* class_name, LayerReader read = read_layer
 constexpr LayerEntry kLayers[] = {
     entry<Activation>("Activation", read_activation),
     entry<Add>("Add"),
+    entry<AdditiveAttention>("AdditiveAttention"),
+    entry<Attention>("Attention"),
     entry<Average>("Average"),
     entry<AveragePooling1D>("AveragePooling1D"),
     entry<AveragePooling2D>("AveragePooling2D"),
@@ -224,7 +246,9 @@ constexpr LayerEntry kLayers[] = {
     entry<Cropping2D>("Cropping2D"),
     entry<CustomScaleLayer>("CustomScaleLayer"),
     entry<Dense>("Dense"),
+    entry<DepthwiseConv1D>("DepthwiseConv1D"),
     entry<DepthwiseConv2D>("DepthwiseConv2D"),
+    entry<Dot>("Dot"),
     entry<Dropout>("Dropout"),
     entry<ELU>("ELU"),
     entry<Embedding>("Embedding"),
@@ -251,6 +275,7 @@ constexpr LayerEntry kLayers[] = {
     entry<Multiply>("Multiply"),
     entry<Normalization>("Normalization"),
     entry<PReLU>("PReLU"),
+    entry<Permute>("Permute"),
     entry<RMSNormalization>("RMSNormalization"),
     entry<TrainingOnly>("RandomBrightness"),
     entry<TrainingOnly>("RandomContrast"),
@@ -259,8 +284,10 @@ constexpr LayerEntry kLayers[] = {
     entry<TrainingOnly>("RandomTranslation"),
     entry<TrainingOnly>("RandomZoom"),
     entry<ReLU>("ReLU"),
+    entry<RepeatVector>("RepeatVector"),
     entry<Rescaling>("Rescaling"),
     entry<Reshape>("Reshape"),
+    entry<SeparableConv1D>("SeparableConv1D"),
     entry<SeparableConv2D>("SeparableConv2D"),
     entry<Sequential>("Sequential"),
     entry<SimpleRNN>("SimpleRNN"),

@@ -8,6 +8,7 @@
 #include <ronde/nn/conv2d_transpose.h>
 #include <ronde/nn/embedding.h>
 #include <ronde/nn/layer_normalization.h>
+#include <ronde/nn/permute.h>
 #include <ronde/nn/reshape.h>
 #include <ronde/nn/separable_conv2d.h>
 
@@ -387,6 +388,10 @@ TEST(NamedWeights, OfAReshapedImageAreThoseOfAFlattenedOne) {
   EXPECT_NO_THROW(named_weights(*pairs));
   EXPECT_EQ(message_of<Error>([&] { named_weights(*pairs, WeightNames::torch); }),
             "[weights] layer reshape makes (6, 2) of (2, 3, 2), for which PyTorch has another order");
+  EXPECT_EQ(message_of<Error>([&] {
+              named_weights(*net_with(std::make_unique<Permute>(Shape{3, 1, 2})), WeightNames::torch);
+            }),
+            "[weights] layer permute makes (2, 2, 3) of (2, 3, 2), for which PyTorch has another order");
   Sequential images(Dense({.units = 12}), Reshape({.target_shape = {2, 3, 2}}));
   images.build({4});
   EXPECT_THROW(named_weights(images, WeightNames::torch), Error);

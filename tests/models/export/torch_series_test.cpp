@@ -6,10 +6,12 @@
 #include <ronde/nn/conv1d.h>
 #include <ronde/nn/conv1d_transpose.h>
 #include <ronde/nn/dense.h>
+#include <ronde/nn/depthwise_conv1d.h>
 #include <ronde/nn/embedding.h>
 #include <ronde/nn/flatten.h>
 #include <ronde/nn/max_pooling1d.h>
 #include <ronde/nn/relu.h>
+#include <ronde/nn/separable_conv1d.h>
 #include <ronde/nn/sequential.h>
 
 #include "support/gradient_check.h"
@@ -96,6 +98,26 @@ TEST(TorchSeries, ATransposedConvolutionHasItsInputsFirst) {
   EXPECT_EQ(keras.shape(), (Shape{4, 5, 3}));
   EXPECT_EQ(torch.shape(), (Shape{3, 5, 4}));
   EXPECT_EQ(torch.to_vector<float>(), keras.permute({2, 1, 0}).to_vector<float>());
+}
+
+// As nn.Conv1d with groups, and one with a kernel of 1 behind it.
+TEST(TorchSeries, ADepthwiseKernelIsThatOfGroups) {
+  Sequential net(SeparableConv1D({.filters = 5, .kernel = 4, .depth_multiplier = 2, .name = "both"}),
+                 DepthwiseConv1D({.kernel = 2, .name = "one"}), Flatten(), Dense({.units = 2}));
+  net.build({6, 3});
+  const NamedTensors keras = named_weights(net), torch = named_weights(net, WeightNames::torch);
+  EXPECT_EQ(torch.at("both.depthwise.weight").shape(), (Shape{6, 1, 4}));
+  EXPECT_EQ(torch.at("both.depthwise.weight").to_vector<float>(),
+            keras.at("both/depthwise_kernel").permute({1, 2, 0}).to_vector<float>());
+  EXPECT_EQ(torch.at("both.pointwise.weight").shape(), (Shape{5, 6, 1}));
+  EXPECT_EQ(torch.at("one.weight").shape(), (Shape{5, 1, 2}));
+  // Behind it PyTorch has (channels, steps): 5 of 2.
+  EXPECT_EQ(torch.at("dense.weight").to_vector<float>(),
+            keras.at("dense/kernel").reshape({2, 5, 2}).permute({2, 1, 0}).to_vector<float>());
+  net.parameters().front().variable.value().fill(0.0);
+  assign_named_weights(net, torch);
+  EXPECT_EQ(named_weights(net).at("both/depthwise_kernel").to_vector<float>(),
+            keras.at("both/depthwise_kernel").to_vector<float>());
 }
 
 TEST(TorchSeries, AnEmbeddingGivesStepsFirstInPyTorchToo) {

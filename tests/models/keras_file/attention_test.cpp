@@ -1,4 +1,4 @@
-// Nets with a MultiHeadAttention, and with masks, in files of both Kerases: tests/golden/make_attention.py,
+// Nets with attentions, and with masks, in files of both Kerases: tests/golden/make_attention.py,
 // make_masked_net.py and make_tagger.py.
 #include <gtest/gtest.h>
 
@@ -76,7 +76,9 @@ TEST_P(NetInFiles, ComesBackFromWhatIsSavedForEitherKeras) {
 INSTANTIATE_TEST_SUITE_P(Versions, NetInFiles,
                          ::testing::Values(GoldenNet{"attention", "2.15.0"}, GoldenNet{"attention", "3.15.1"},
                                            GoldenNet{"masked_net", "2.15.0"},
-                                           GoldenNet{"masked_net", "3.15.1"}, GoldenNet{"tagger", "2.15.0"},
+                                           GoldenNet{"masked_net", "3.15.1"},
+                                           GoldenNet{"sequence_net", "2.15.0"},
+                                           GoldenNet{"sequence_net", "3.15.1"}, GoldenNet{"tagger", "2.15.0"},
                                            GoldenNet{"tagger", "3.15.1"}),
                          [](const auto& test) { return cat(test.param.name, *test.param.version); });
 

@@ -23,7 +23,7 @@ TEST(LayerLeftOut, OptionsThatAreNotKnownAreNamed) {
     const bool scales = class_name == "Rescaling" || class_name == "CustomScaleLayer";
     const auto layer = parse(class_name, scales ? R"({"scale": 0.5})" : R"({
       "units": 2, "filters": 2, "rate": 0.5, "input_dim": 2, "output_dim": 2, "target_shape": [-1],
-      "init_values": 0.5, "projection_dim": 3, "drop_path_rate": 0.5, "num_heads": 2, "key_dim": 3,
+      "init_values": 0.5, "projection_dim": 3, "n": 2, "dims": [1], "axes": 1, "drop_path_rate": 0.5, "num_heads": 2, "key_dim": 3,
       "layer": {"class_name": "GRU", "config": {"units": 2}}})");
     layer->set_left_out({});  // options of other layers
     EXPECT_EQ(unknown_options(layer->class_name(), layer->config()), Options()) << class_name;

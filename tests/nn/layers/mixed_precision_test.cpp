@@ -4,6 +4,7 @@
 
 #include <ronde/core/ops.h>
 #include <ronde/nn/activation.h>
+#include <ronde/nn/attention.h>
 #include <ronde/nn/average_pooling1d.h>
 #include <ronde/nn/average_pooling2d.h>
 #include <ronde/nn/batch_normalization.h>
@@ -14,6 +15,7 @@
 #include <ronde/nn/cropping1d.h>
 #include <ronde/nn/cropping2d.h>
 #include <ronde/nn/dense.h>
+#include <ronde/nn/depthwise_conv1d.h>
 #include <ronde/nn/depthwise_conv2d.h>
 #include <ronde/nn/dropout.h>
 #include <ronde/nn/elu.h>
@@ -32,12 +34,15 @@
 #include <ronde/nn/merge.h>
 #include <ronde/nn/multi_head_attention.h>
 #include <ronde/nn/normalization.h>
+#include <ronde/nn/permute.h>
 #include <ronde/nn/prelu.h>
 #include <ronde/nn/regression_loss.h>
 #include <ronde/nn/relu.h>
+#include <ronde/nn/repeat_vector.h>
 #include <ronde/nn/rescaling.h>
 #include <ronde/nn/reshape.h>
 #include <ronde/nn/rms_normalization.h>
+#include <ronde/nn/separable_conv1d.h>
 #include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
@@ -213,6 +218,7 @@ TEST(MixedPrecision, EveryLayerTakesPart) {
   expect_near_single(+[] {
     return PReLU({.alpha_initializer = Initializer::constant(0.3), .shared_axes = {1, 2}});
   });
+  expect_near_single(+[] { return Permute({3, 1, 2}); });
   expect_near_single(+[] { return RMSNormalization(); });
   expect_near_single(+[] { return ReLU({.negative_slope = 0.1}); });
   expect_near_single(+[] { return Rescaling({.scale = {1, 2, 3, 4}, .offset = {0.5, 1, 1.5, 2}}); });
@@ -234,6 +240,10 @@ TEST(MixedPrecision, LayersOfSequencesComputeLikeF32) {
   expect_near_single(
       +[] { return Conv1DTranspose({.filters = 3, .strides = 2}); }, steps);
   expect_near_single(
+      +[] { return DepthwiseConv1D({.depth_multiplier = 2, .activation = Activation::relu}); }, steps);
+  expect_near_single(
+      +[] { return SeparableConv1D({.filters = 3, .activation = Activation::tanh}); }, steps);
+  expect_near_single(
       +[] { return MaxPooling1D(); }, steps);
   expect_near_single(
       +[] { return AveragePooling1D({.pool = 3, .padding = Padding::same}); }, steps);
@@ -241,10 +251,37 @@ TEST(MixedPrecision, LayersOfSequencesComputeLikeF32) {
       +[] { return GlobalMaxPooling1D(); }, steps);
   expect_near_single(
       +[] { return UpSampling1D(); }, steps);
+  expect_near_single(+[] { return RepeatVector(3); }, {4});
   expect_near_single(
       +[] { return Cropping1D(); }, steps);
   expect_near_single(
       +[] { return ZeroPadding1D(); }, steps);
+}
+
+/// Of one input, which is all that an attention takes.
+template <class Layer>
+struct WithinItself : Module {
+  Layer layer;
+  template <class Options>
+  explicit WithinItself(const Options& options) : layer(options) {
+    add_module("attention", layer);
+  }
+  WithinItself(WithinItself&& other) : layer(std::move(other.layer)) { add_module("attention", layer); }
+  Variable forward(const Variable& x, const Context& context) override { return layer({x, x}, context); }
+};
+
+TEST(MixedPrecision, AttentionsComputeLikeF32) {
+  const Shape steps{9, 4};
+  expect_near_single(
+      +[] { return WithinItself<Attention>(AttentionOptions{.use_scale = true, .use_causal_mask = true}); },
+      steps);
+  expect_near_single(
+      +[] {
+        return WithinItself<Attention>(AttentionOptions{.use_scale = true, .score_mode = ScoreMode::concat});
+      },
+      steps);
+  expect_near_single(
+      +[] { return WithinItself<AdditiveAttention>(AdditiveAttentionOptions{}); }, steps);
 }
 
 TEST(MixedPrecision, OneMixtureIsThere) {

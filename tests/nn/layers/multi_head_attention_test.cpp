@@ -2,7 +2,6 @@
 #include <numeric>
 
 #include <ronde/core/philox.h>
-#include <ronde/nn/masking.h>
 #include <ronde/nn/multi_head_attention.h>
 #include <ronde/nn/sequential.h>
 
@@ -11,65 +10,6 @@
 
 namespace ronde::test {
 namespace {
-
-Variable called(Module& layer, const Variables& inputs, const Context& context = {}) {
-  return inputs.size() == 1 ? layer(inputs.front(), context) : layer(inputs, context);
-}
-
-/// Behind a Masking each, and zeros where the query's mask leaves steps out.
-Variable called_masked(Module& layer, Variables inputs) {
-  for (Variable& x : inputs) x = Masking()(x);
-  const Variable y = called(layer, inputs);
-  const Tensor mask = inputs.front().mask();
-  EXPECT_TRUE(y.mask().shares_storage_with(mask));
-  return y * Variable(mask.to(y.dtype()).reshape({y.size(0), y.size(1), 1}));
-}
-
-/// Keras 3 rounds 1 / sqrt(key_dim) to float.
-double tolerance_of(const nlohmann::json& config, bool is_keras3) {
-  const int key_dim = config.at("key_dim").get<int>();
-  return is_keras3 && key_dim != 1 && key_dim != 4 ? 5e-7 : 1e-11;
-}
-
-void expect_what_keras_gives(const nlohmann::json& golden, bool is_keras3) {
-  const std::string config = golden.at("config").dump();
-  SCOPED_TRACE(config);
-  const double tolerance = tolerance_of(golden.at("config"), is_keras3);
-  const auto layer = parse("MultiHeadAttention", config);
-  auto& attention = dynamic_cast<MultiHeadAttention&>(*layer);
-  attention.set_use_causal_mask(golden.at("use_causal_mask").get<bool>());
-  Variables inputs;
-  for (const nlohmann::json& x : golden.at("inputs")) inputs.push_back(Variable::parameter(golden_tensor(x)));
-  called(attention, inputs);
-  const std::vector<Parameter> weights = attention.parameters();
-  ASSERT_EQ(weights.size(), golden.at("weights").size());
-  for (std::size_t i = 0; i < weights.size(); ++i)
-    Variable(weights[i].variable).assign(golden_tensor(golden.at("weights")[i]));
-  const Variable y =
-      golden.value("masked", false) ? called_masked(attention, inputs) : called(attention, inputs);
-  const Tensor expected = golden_tensor(golden.at("y"));
-  ASSERT_EQ(y.shape(), expected.shape());
-  expect_close(y.value(), expected.to_vector<double>(), tolerance, "output");
-  Tensor seed = Tensor::empty_like(y.value());
-  for (std::int64_t i = 0; i < seed.count(); ++i)
-    seed.data<double>()[i] = std::cos(0.3 * static_cast<double>(i));
-  y.backward(seed);
-  Variables all = inputs;
-  for (const Parameter& weight : weights) all.push_back(weight.variable);
-  ASSERT_EQ(all.size(), golden.at("gradients").size());
-  for (std::size_t i = 0; i < all.size(); ++i)
-    expect_close(all[i].grad(), golden.at("gradients")[i].get<std::vector<double>>(), tolerance,
-                 cat("gradient ", i));
-}
-
-// tests/golden/make_attention.py
-TEST(MultiHeadAttention, GivesWhatKerasGives) {
-  for (const char* version : {"2.15.0", "3.15.1"}) {
-    const nlohmann::json all = read_golden(cat("attention_keras", version, ".json"));
-    ASSERT_EQ(all.size(), 13u);
-    for (const nlohmann::json& golden : all) expect_what_keras_gives(golden, *version == '3');
-  }
-}
 
 /// A step of a head: x (features) by kernel (features, heads, size) and bias (heads, size).
 std::vector<double> projected(const Module& layer, const std::string& part, const double* x,
@@ -153,10 +93,6 @@ TEST(MultiHeadAttention, TheCausalMaskHidesWhatComesLater) {
                  "the first steps");
 }
 
-Tensor keys_of(const std::vector<std::int64_t>& pairs) {
-  return Tensor::from<std::int64_t>({static_cast<std::int64_t>(pairs.size()) / 2, 2}, pairs, &backend("cpu"));
-}
-
 // With equal weights and values of 1 a result is the mean of what the mask has for its step.
 TEST(MultiHeadAttention, DropsWeightsByTheSamplesKeys) {
   Sequential net(MultiHeadAttention({.num_heads = 2, .key_dim = 1, .dropout = 0.5, .use_bias = false}));
@@ -164,7 +100,8 @@ TEST(MultiHeadAttention, DropsWeightsByTheSamplesKeys) {
   for (Parameter& weight : net.parameters())
     weight.variable.value().fill(weight.name.find("/query/") == std::string::npos ? 1.0 : 0.0);
   const Tensor x = Tensor::full({2, 6, 1}, 1.0, {.dtype = DType::f64, .backend = &backend("cpu")});
-  const Tensor y = net(x, {.training = true, .seed = 9, .sample_keys = keys_of({41, 3, 7, 2})}).value();
+  const Tensor y =
+      net(x, {.training = true, .seed = 9, .sample_keys = sample_keys_of({41, 3, 7, 2})}).value();
   std::vector<double> expected(12, 0.0);
   for (std::size_t n = 0; n < 2; ++n)
     for (std::uint64_t e = 0; e < 72; ++e) {  // (heads, t, s) of a sample
@@ -178,7 +115,7 @@ TEST(MultiHeadAttention, DropsWeightsByTheSamplesKeys) {
   layer.build({4, 3}, in_f64());
   randomize(layer);
   expect_module_gradients(layer, random_tensor({2, 4, 3}),
-                          {.training = true, .seed = 4, .sample_keys = keys_of({0, 0, 1, 0})});
+                          {.training = true, .seed = 4, .sample_keys = sample_keys_of({0, 0, 1, 0})});
 }
 
 TEST(MultiHeadAttention, HasKerasWeightsAndFirstValues) {

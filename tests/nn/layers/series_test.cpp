@@ -3,9 +3,11 @@
 #include <ronde/nn/conv1d.h>
 #include <ronde/nn/conv1d_transpose.h>
 #include <ronde/nn/cropping1d.h>
+#include <ronde/nn/depthwise_conv1d.h>
 #include <ronde/nn/global_max_pooling1d.h>
 #include <ronde/nn/layer_factory.h>
 #include <ronde/nn/max_pooling1d.h>
+#include <ronde/nn/separable_conv1d.h>
 #include <ronde/nn/up_sampling1d.h>
 #include <ronde/nn/weight_layout.h>
 #include <ronde/nn/zero_padding1d.h>
@@ -64,6 +66,63 @@ TEST(Conv1D, MatchesNaiveConvolutionAndItsGradients) {
     expect_close(layer(x).value(), expected.to_vector<double>(), 1e-12, "output");
     expect_module_gradients(layer, x);
   }
+}
+
+/// The first convolution of a layer with a depthwise kernel, (n, 1, steps, c * multiplier).
+Tensor depthwise_reference(const Module& layer, const Tensor& x, NaiveConv options) {
+  const Tensor kernel = to_keras_layout(find_parameter(layer, "depthwise_kernel"));  // (k, c, multiplier)
+  options.groups = kernel.size(1);
+  return naive_conv(behind_zeros(x, 0),
+                    kernel.reshape({1, kernel.size(0), 1, kernel.size(1) * kernel.size(2)}), options);
+}
+
+TEST(DepthwiseConv1D, MatchesNaiveConvolutionAndItsGradients) {
+  const DepthwiseConv1DOptions cases[] = {
+      {.kernel = 3, .depth_multiplier = 2},
+      {.kernel = 4, .strides = 2, .padding = Padding::same, .activation = Activation::relu},
+      {.kernel = 2, .dilation = 3, .activation = Activation::tanh, .use_bias = false},
+  };
+  for (const DepthwiseConv1DOptions& options : cases) {
+    SCOPED_TRACE(&options - cases);
+    DepthwiseConv1D layer(options);
+    layer.build({9, 3}, in_f64());
+    randomize(layer);
+    const Tensor x = random_tensor({2, 9, 3}, 3);
+    Variable expected = depthwise_reference(
+        layer, x,
+        {.stride = {1, options.strides}, .padding = options.padding, .dilation = {1, options.dilation}});
+    if (options.use_bias) expected = expected + find_parameter(layer, "bias").variable;
+    expected = apply_activation(options.activation, expected);
+    ASSERT_EQ(layer(x).shape(), (Shape{2, expected.size(2), 3 * options.depth_multiplier}));
+    expect_close(layer(x).value(), expected.value().to_vector<double>(), 1e-12, "output");
+    expect_module_gradients(layer, x);
+  }
+}
+
+TEST(SeparableConv1D, MatchesNaiveConvolutionsAndTheirGradients) {
+  SeparableConv1D layer(
+      {.filters = 4, .kernel = 4, .strides = 2, .padding = Padding1D::same, .depth_multiplier = 2});
+  layer.build({9, 3}, in_f64());
+  randomize(layer);
+  const Tensor x = random_tensor({2, 9, 3}, 3);
+  const Tensor pointwise = to_keras_layout(find_parameter(layer, "pointwise_kernel"));
+  const Variable expected =
+      naive_conv(depthwise_reference(layer, x, {.stride = {1, 2}, .padding = Padding::same}),
+                 pointwise.reshape({1, 1, 6, 4}), {}) +
+      find_parameter(layer, "bias").variable;
+  expect_close(layer(x).value(), expected.value().to_vector<double>(), 1e-12, "output");
+  expect_module_gradients(layer, x);
+}
+
+TEST(SeparableConv1D, HasKerasWeightsInKerasOrder) {
+  SeparableConv1D layer({.filters = 5, .kernel = 4, .depth_multiplier = 2});
+  layer.build({9, 3});
+  std::string weights;
+  for (const Parameter& weight : layer.parameters())
+    weights += cat(weight.name, ' ', weight.variable.shape(), ' ', keras_shape(weight), ' ');
+  EXPECT_EQ(
+      weights,
+      "depthwise_kernel (6, 1, 4, 1) (4, 3, 2) pointwise_kernel (5, 1, 1, 6) (1, 6, 5) bias (5,) (5,) ");
 }
 
 TEST(Conv1D, HasKerasWeights) {
@@ -125,6 +184,13 @@ TEST(Series, LayersNameThemselvesInErrors) {
             "[conv1d] 4 filters cannot be split into 3 groups");
   EXPECT_EQ(message_of([] { Conv1D({.filters = 1, .strides = 0}); }),
             "[conv1d] strides must be in 1 ... 2147483647, got 0");
+  EXPECT_EQ(message_of([] { DepthwiseConv1D({.depth_multiplier = 0}); }),
+            "[depthwise_conv1d] depth_multiplier must be positive, got 0");
+  EXPECT_EQ(message_of([] {
+              DepthwiseConv1D({.kernel = 4, .name = "d"}).build({3, 2});
+            }),
+            "[d] a window of 4 does not fit into sequences of 3");
+  EXPECT_EQ(message_of([] { SeparableConv1D({.name = "s"}); }), "[s] filters must be positive, got 0");
   EXPECT_EQ(message_of([] { ZeroPadding1D({.front = -1}); }),
             "[zero_padding1d] padding must not be negative, got -1");
   EXPECT_EQ(message_of([] { Conv1DTranspose({.filters = 1, .strides = 2, .output_padding = 2}); }),

@@ -10,7 +10,9 @@
 #include <ronde/nn/cropping1d.h>
 #include <ronde/nn/cropping2d.h>
 #include <ronde/nn/dense.h>
+#include <ronde/nn/depthwise_conv1d.h>
 #include <ronde/nn/depthwise_conv2d.h>
+#include <ronde/nn/dot.h>
 #include <ronde/nn/dropout.h>
 #include <ronde/nn/elu.h>
 #include <ronde/nn/embedding.h>
@@ -30,10 +32,13 @@
 #include <ronde/nn/max_pooling2d.h>
 #include <ronde/nn/merge.h>
 #include <ronde/nn/normalization.h>
+#include <ronde/nn/permute.h>
 #include <ronde/nn/prelu.h>
 #include <ronde/nn/relu.h>
+#include <ronde/nn/repeat_vector.h>
 #include <ronde/nn/reshape.h>
 #include <ronde/nn/rms_normalization.h>
+#include <ronde/nn/separable_conv1d.h>
 #include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
@@ -62,6 +67,24 @@ TEST(LayerConfig, WritesTheKeysThatEveryKerasKnows) {
     "dilation_rate": [1, 1], "activation": "linear", "use_bias": true,
     "depthwise_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
     "bias_initializer": {"class_name": "Zeros", "config": {}}})");
+  expect_config(DepthwiseConv1D({.strides = 2, .padding = Padding::same, .depth_multiplier = 2}), R"({
+    "name": "depthwise_conv1d", "trainable": true, "dtype": "float32", "kernel_size": [3],
+    "strides": [2], "padding": "same", "depth_multiplier": 2, "data_format": "channels_last",
+    "dilation_rate": [1], "activation": "linear", "use_bias": true,
+    "depthwise_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
+    "bias_initializer": {"class_name": "Zeros", "config": {}}})");
+  expect_config(SeparableConv1D({.filters = 8,
+                                 .padding = Padding1D::causal,
+                                 .dilation = 2,
+                                 .pointwise_regularizer = Regularizer::l2(0.5)}),
+                R"({
+    "name": "separable_conv1d", "trainable": true, "dtype": "float32", "filters": 8, "kernel_size": [3],
+    "strides": [1], "padding": "causal", "data_format": "channels_last", "dilation_rate": [2],
+    "depth_multiplier": 1, "activation": "linear", "use_bias": true,
+    "depthwise_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
+    "pointwise_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
+    "bias_initializer": {"class_name": "Zeros", "config": {}},
+    "pointwise_regularizer": {"class_name": "L2", "config": {"l2": 0.5}}})");
   expect_config(SeparableConv2D({.filters = 8, .strides = {2, 1}, .depth_multiplier = 2}), R"({
     "name": "separable_conv2d", "trainable": true, "dtype": "float32", "filters": 8, "kernel_size": [3, 3],
     "strides": [2, 1], "padding": "valid", "data_format": "channels_last", "dilation_rate": [1, 1],
@@ -159,6 +182,10 @@ TEST(LayerConfig, WritesTheKeysThatEveryKerasKnows) {
     "data_format": "channels_last", "interpolation": "bilinear"})");
   expect_config(Reshape({.target_shape = {2, -1, 3}}), R"({
     "name": "reshape", "trainable": true, "dtype": "float32", "target_shape": [2, -1, 3]})");
+  expect_config(Permute({2, 1}), R"({
+    "name": "permute", "trainable": true, "dtype": "float32", "dims": [2, 1]})");
+  expect_config(RepeatVector(4),
+                R"({"name": "repeat_vector", "trainable": true, "dtype": "float32", "n": 4})");
   expect_config(ReLU({.max_value = 6.0}), R"({
     "name": "re_lu", "trainable": true, "dtype": "float32", "max_value": 6.0, "negative_slope": 0.0,
     "threshold": 0.0})");
@@ -170,6 +197,10 @@ TEST(LayerConfig, WritesTheKeysThatEveryKerasKnows) {
   expect_config(Softmax(), R"({"name": "softmax", "trainable": true, "dtype": "float32", "axis": -1})");
   expect_config(Concatenate(1), R"({
     "name": "concatenate", "trainable": true, "dtype": "float32", "axis": 1})");
+  expect_config(Dot({.axes = {-1}}), R"({
+    "name": "dot", "trainable": true, "dtype": "float32", "axes": -1, "normalize": false})");
+  expect_config(Dot({.axes = {2, 1}, .normalize = true}), R"({
+    "name": "dot", "trainable": true, "dtype": "float32", "axes": [2, 1], "normalize": true})");
   expect_config(Add(), R"({"name": "add", "trainable": true, "dtype": "float32"})");
   expect_config(Subtract(), R"({"name": "subtract", "trainable": true, "dtype": "float32"})");
   expect_config(Multiply(), R"({"name": "multiply", "trainable": true, "dtype": "float32"})");

@@ -34,6 +34,7 @@ TEST(WeightLayout, DepthwiseSplitsChannelsAndMultiplier) {
 TEST(WeightLayout, RoundTripsFromAnyFloatingType) {
   for (Parameter p :
        {parameter({5, 2, 3, 4}, WeightLayout::conv), parameter({6, 2, 5, 1}, WeightLayout::depthwise, 3),
+        parameter({6, 1, 5, 1}, WeightLayout::depthwise1d, 2), parameter({5, 1, 3, 4}, WeightLayout::conv1d),
         parameter({3, 7}, WeightLayout::plain)}) {
     const std::vector<double> before = p.variable.value().to_vector<double>();
     const Tensor keras = to_keras_layout(p);

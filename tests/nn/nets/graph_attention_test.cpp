@@ -1,4 +1,5 @@
-// Calls of a MultiHeadAttention in the configs of nets: Note [Arguments of calls].
+// Calls of attentions in the configs of nets: Note [Arguments of calls].
+#include <ronde/nn/attention.h>
 #include <ronde/nn/dense.h>
 #include <ronde/nn/graph.h>
 #include <ronde/nn/multi_head_attention.h>
@@ -14,7 +15,7 @@ MultiHeadAttention attention(bool causal = false) {
 }
 
 /// A net of inputs x, y and z and an attention with these calls.
-std::string net_with(const std::string& calls) {
+std::string attention_net(const std::string& calls, const std::string& class_name = "MultiHeadAttention") {
   std::string layers;
   for (const char* name : {"x", "y", "z"})
     layers += cat(R"({"class_name": "InputLayer", "name": ")", name, R"(", "inbound_nodes": [],
@@ -22,7 +23,7 @@ std::string net_with(const std::string& calls) {
                   name, R"(", "batch_shape": [null, 4, 6]}},)");
   return cat(R"({"name": "net", "input_layers": [["x", 0, 0], ["y", 0, 0], ["z", 0, 0]],
                  "output_layers": ["a", 0, 0], "layers": [)",
-             layers, R"({"class_name": "MultiHeadAttention",
+             layers, R"({"class_name": ")", class_name, R"(",
                  "name": "a", "config": {"name": "a", "num_heads": 2, "key_dim": 3}, "inbound_nodes": [)",
              calls, "]}]}");
 }
@@ -49,8 +50,8 @@ struct Read {
 };
 
 /// Of a net that uses its other inputs, too, or Graph would refuse it.
-Read read_call(const std::string& call) {
-  std::string json = net_with(call);
+Read read_call(const std::string& call, const std::string& class_name = "MultiHeadAttention") {
+  std::string json = attention_net(call, class_name);
   const auto add = [&](const std::string& at, const std::string& text) { json.insert(json.rfind(at), text); };
   add("]}", cat(R"(, {"class_name": "Add", "name": "sum", "config": {"name": "sum"}, "inbound_nodes": [)",
                 keras3(cat("[", keras_tensor("a"), ", ", keras_tensor("x"), ", ", keras_tensor("y"), ", ",
@@ -59,7 +60,7 @@ Read read_call(const std::string& call) {
   json.replace(json.find(R"(["a", 0, 0])"), 11, R"(["sum", 0, 0])");
   const auto net = parse("Functional", json);
   const GraphNode& node = dynamic_cast<const Graph&>(*net).nodes()[3];
-  return {node.inputs, dynamic_cast<const MultiHeadAttention&>(*node.layer).options().use_causal_mask};
+  return {node.inputs, dynamic_cast<const AttentionLayer&>(*node.layer).use_causal_mask()};
 }
 
 TEST(GraphAttention, ReadsTheCallsOfBothKerases) {
@@ -82,7 +83,7 @@ TEST(GraphAttention, ReadsTheCallsOfBothKerases) {
 
 TEST(GraphAttention, RefusesCallsThatWouldGiveSomethingElse) {
   const auto message = [](const std::string& calls) {
-    const std::string json = net_with(calls);
+    const std::string json = attention_net(calls);
     EXPECT_THROW(parse("Functional", json), InputError) << calls;
     return message_of([&] { parse("Functional", json); });
   };
@@ -107,6 +108,59 @@ TEST(GraphAttention, RefusesCallsThatWouldGiveSomethingElse) {
             "[Functional \"net\"] inbound_nodes: there is no layer \"w\"");
   EXPECT_EQ(message(cat(keras3(both), ", ", keras3(both, R"("use_causal_mask": true)"))),
             call + "has another use_causal_mask than the one before, which is not supported");
+}
+
+// Their inputs are one argument, a list, as those of an Add are.
+TEST(GraphAttention, ReadsTheCallsOfLayersWithAListOfInputs) {
+  const std::string x = keras_tensor("x"), y = keras_tensor("y"), z = keras_tensor("z");
+  for (const char* layer : {"Attention", "AdditiveAttention"}) {
+    EXPECT_EQ(read_call(keras3(cat("[", x, ", ", x, "]")), layer), (Read{{0, 0}, false}));
+    EXPECT_EQ(read_call(keras3(cat("[", x, ", ", y, ", ", z, "]"),
+                               R"("use_causal_mask": true, "mask": null, "training": false,
+                                  "return_attention_scores": false)"),
+                        layer),
+              (Read{{0, 1, 2}, true}));
+    EXPECT_EQ(read_call(R"([["x", 0, 0, {}], ["y", 0, 0, {}]])", layer), (Read{{0, 1}, false}));
+    EXPECT_EQ(read_call(R"([["x", 0, 0, {"use_causal_mask": true}], ["y", 0, 0, {"use_causal_mask": true}]])",
+                        layer),
+              (Read{{0, 1}, true}));
+  }
+}
+
+TEST(GraphAttention, RefusesCallsOfLayersWithAListOfInputs) {
+  const auto message = [](const std::string& calls) {
+    const std::string json = attention_net(calls, "Attention");
+    EXPECT_THROW(parse("Functional", json), InputError) << calls;
+    return message_of([&] { parse("Functional", json); });
+  };
+  const std::string call = R"([Functional "net"] inbound_nodes: a call of the Attention "a" )";
+  const std::string both = cat("[", keras_tensor("x"), ", ", keras_tensor("y"), "]");
+  EXPECT_EQ(message(keras3(both, R"("mask": [null, null])")),
+            call + "has the argument \"mask\", which is not supported");
+  EXPECT_EQ(message(R"([["x", 0, 0, {"mask": [null, null]}], ["y", 0, 0, {"mask": [null, null]}]])"),
+            call + "has the argument \"mask\", which is not supported");
+  EXPECT_EQ(message(keras3(both, R"("return_attention_scores": true)")),
+            call + "has the argument \"return_attention_scores\", which is not supported");
+  EXPECT_EQ(message(cat(keras3(both), ", ", keras3(both, R"("use_causal_mask": true)"))),
+            call + "has another use_causal_mask than the one before, which is not supported");
+}
+
+TEST(GraphAttention, CallsWithAListOfInputsComeBackFromTheConfig) {
+  Graph net;
+  const Symbol x = net.input("x", {4, 6}), memory = net.input("memory", {5, 6});
+  const Symbol within = net.add(AdditiveAttention({.use_causal_mask = true}), {x, x});
+  const Symbol across = net.add(Attention({.use_scale = true}), {within, memory});
+  net.output(net.add(across.layer(), {across, memory, memory}));
+  net.build(joined_shape(net.input_parts()));
+  const auto copy = layer_from_config("Functional", net.config());
+  copy->build(net.input_shape());
+  EXPECT_EQ(text(*copy), text(net));
+  const Tensor rows = random_tensor({2, 54}).to(DType::f32).to(default_backend());
+  EXPECT_EQ((*copy)(rows).value().to_vector<float>(), net(rows).value().to_vector<float>());
+  // Both Kerases read these.
+  const ordered_json config = to_json(net.config());
+  EXPECT_EQ(config["layers"][2]["inbound_nodes"], ordered_json::parse(R"(
+      [[["x", 0, 0, {"use_causal_mask": true}], ["x", 0, 0, {"use_causal_mask": true}]]])"));
 }
 
 /// The layers, as they are in the files of Keras, of a net that describes them in this order: an attention

@@ -39,8 +39,9 @@ std::string not_equal(const std::string& of = "words", const std::string& number
 TEST(GraphMasks, AreThoseThatLayersFindThemselves) {
   const std::string both = cat(result_of("ne"), ", ", result_of("ne"));
   const std::string merged = cat(not_equal(), ", ", entry("LogicalOr", "or", "", both), ", ",
-                                 entry("Any", "any", "", result_of("or")));
-  for (const auto& [operations, mask] : {std::pair{not_equal(), "ne"}, std::pair{merged, "any"}}) {
+                                 entry("Any", "any", "", result_of("or")), ", ",
+                                 entry("ConvertToTensor", "handed_on", "", result_of("any")));
+  for (const auto& [operations, mask] : {std::pair{not_equal(), "ne"}, std::pair{merged, "handed_on"}}) {
     const auto net = parse("Functional", net_with(operations, mask));
     const auto& graph = dynamic_cast<const Graph&>(*net);
     EXPECT_EQ(graph.nodes().size(), 4u);  // the input and three layers

@@ -114,25 +114,36 @@ TEST(LayerFactory, ErrorsNameLayerKeyAndValue) {
             "[Conv1D \"c\"] padding: \"full\" is not supported, only valid, same and causal");
   EXPECT_EQ(message("Conv1D", R"({"filters": 2, "kernel_size": [3, 3]})"),
             "[Conv1D] kernel_size: expected one integer, found 2");
+  EXPECT_EQ(message("SeparableConv1D", R"({"name": "c", "filters": 2, "padding": "full"})"),
+            "[SeparableConv1D \"c\"] padding: \"full\" is not supported, only valid, same and causal");
+  EXPECT_THROW(parse("DepthwiseConv1D", R"({"padding": "causal"})"), InputError);
+  EXPECT_EQ(message("DepthwiseConv1D", R"({"lora_rank": 4})"),
+            "[DepthwiseConv1D] lora_rank: is not supported");
   EXPECT_EQ(message("MaxPooling1D", R"({"pool_size": 0})"),
             "[max_pooling1d] pool must be in 1 ... 2147483647, got 0");
   EXPECT_EQ(message("ConvLSTM2D", "{}"),
-            "layer class \"ConvLSTM2D\" is not supported; known are Activation, Add, Average, "
+            "layer class \"ConvLSTM2D\" is not supported; known are Activation, Add, "
+            "AdditiveAttention, "
+            "Attention, "
+            "Average, "
             "AveragePooling1D, AveragePooling2D, BatchNormalization, Bidirectional, Concatenate, Conv1D, "
             "Conv1DTranspose, Conv2D, Conv2DTranspose, Cropping1D, Cropping2D, CustomScaleLayer, Dense, "
-            "DepthwiseConv2D, Dropout, ELU, Embedding, Flatten, Functional, GRU, GaussianDropout, "
+            "DepthwiseConv1D, DepthwiseConv2D, Dot, Dropout, ELU, Embedding, Flatten, Functional, GRU, "
+            "GaussianDropout, "
             "GaussianNoise, GlobalAveragePooling1D, GlobalAveragePooling2D, GlobalMaxPooling1D, "
             "GlobalMaxPooling2D, GroupNormalization, "
             "LSTM, LayerNormalization, LayerScale, LeakyReLU, Masking, MaxPooling1D, "
             "MaxPooling2D, Maximum, Minimum, MultiHeadAttention, Multiply, Normalization, "
-            "PReLU, RMSNormalization, "
-            "RandomBrightness, RandomContrast, RandomFlip, RandomRotation, RandomTranslation, RandomZoom, "
-            "ReLU, Rescaling, Reshape, SeparableConv2D, Sequential, SimpleRNN, Softmax, SpatialDropout1D, "
-            "SpatialDropout2D, StochasticDepth, Subtract, TimeDistributed, UnitNormalization, UpSampling1D, UpSampling2D, "
+            "PReLU, Permute, RMSNormalization, RandomBrightness, RandomContrast, RandomFlip, RandomRotation, "
+            "RandomTranslation, RandomZoom, ReLU, RepeatVector, Rescaling, Reshape, SeparableConv1D, "
+            "SeparableConv2D, Sequential, SimpleRNN, Softmax, SpatialDropout1D, SpatialDropout2D, "
+            "StochasticDepth, Subtract, TimeDistributed, UnitNormalization, UpSampling1D, UpSampling2D, "
             "ZeroPadding1D, "
             "ZeroPadding2D");
-  EXPECT_EQ(message("Permute", R"({"name": "memory"})").substr(0, 49),
-            "layer \"memory\": class \"Permute\" is not supported;");
+  EXPECT_EQ(message("Lambda", R"({"name": "memory"})").substr(0, 48),
+            "layer \"memory\": class \"Lambda\" is not supported;");
+  EXPECT_EQ(message("Permute", R"({"dims": [1, 2, 3, 4, 5, 6, 7, 8]})"),
+            "[Permute] dims: at most 7 extents are supported, found 8");
   EXPECT_EQ(message("Dense", R"({"name": "d", "units": 2, "dtype": {"class_name": "QuantizedDTypePolicy",
                                 "config": {"mode": "int8", "source_name": "float32"}}})"),
             "[Dense \"d\"] dtype: QuantizedDTypePolicy: a quantized layer is not supported");

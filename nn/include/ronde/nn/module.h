@@ -75,10 +75,11 @@ struct Context {
 
 /// How a weight lies in memory compared with Keras' files.
 enum class WeightLayout {
-  plain,      ///< the same
-  conv,       ///< OHWI here, HWIO in files
-  conv1d,     ///< (out, 1, k, in) here, (k, in, out) in files
-  depthwise,  ///< (c * multiplier, kh, kw, 1) here, (kh, kw, c, multiplier) in files
+  plain,        ///< the same
+  conv,         ///< OHWI here, HWIO in files
+  conv1d,       ///< (out, 1, k, in) here, (k, in, out) in files
+  depthwise,    ///< (c * multiplier, kh, kw, 1) here, (kh, kw, c, multiplier) in files
+  depthwise1d,  ///< (c * multiplier, 1, k, 1) here, (k, c, multiplier) in files
 };
 
 /// A named weight of a module. A handle: copies share the variable.

@@ -17,9 +17,8 @@
 /// Steps that a mask (masking.h) of the value or the key leaves out have no weight; where that of the query
 /// leaves one out, or no step is left, all weights are 0, as in Keras 3. The result has the query's mask.
 ///
-/// To Keras `use_causal_mask` is an argument of a call, and so it is in files: all calls of a layer have the
-/// same one here. No file suits both Keras 2 and 3, which describe such a layer and its calls in different
-/// ways: `Model::save` writes for Keras 3, with KerasOptimizerState::tf2 for Keras 2; both are read.
+/// No file suits both Keras 2 and 3, which describe such a layer and its calls in different ways:
+/// `Model::save` writes for Keras 3, with KerasOptimizerState::tf2 for Keras 2; both are read.
 #pragma once
 
 #include <array>
@@ -29,9 +28,8 @@
 #include <string>
 #include <vector>
 
-#include <ronde/nn/dropout.h>
+#include <ronde/nn/attention_layer.h>
 #include <ronde/nn/initializer.h>
-#include <ronde/nn/module.h>
 
 namespace ronde::inline v0 {
 
@@ -50,7 +48,7 @@ struct MultiHeadAttentionOptions {
   std::string name = {};
 };
 
-class RONDE_API MultiHeadAttention : public Module {
+class RONDE_API MultiHeadAttention : public AttentionLayer {
  public:
   /// One of its four projections.
   enum Part { query, key, value, output };
@@ -67,9 +65,8 @@ class RONDE_API MultiHeadAttention : public Module {
   Variable join(const std::vector<Variable>& inputs, const Context& context) override;
   const MultiHeadAttentionOptions& options() const { return options_; }
   std::int64_t value_dim() const { return options_.value_dim.value_or(options_.key_dim); }
-  void set_use_causal_mask(bool use_causal_mask) { options_.use_causal_mask = use_causal_mask; }
-  /// What is added to scores (t, s): 0 where step i of t may take from step j of s, else -1e9.
-  static Tensor causal_mask(std::int64_t t, std::int64_t s, TensorOptions options = {});
+  bool use_causal_mask() const override { return options_.use_causal_mask; }
+  void set_use_causal_mask(bool use_causal_mask) override { options_.use_causal_mask = use_causal_mask; }
 
  protected:
   void build_weights_for(std::span<const Variable> inputs, const BuildOptions& options) override;
@@ -79,18 +76,12 @@ class RONDE_API MultiHeadAttention : public Module {
     Variable kernel, bias;
   };
   void add_projection(Part part, const Shape& kernel, int inputs, const BuildOptions& options);
-  void require_input(Part part, const Shape& shape, const Shape& like) const;
+  void require_part(Part part, const Shape& shape, const Shape& like) const;
   Variable in_heads(const Variable& x, Part part, double scale) const;
-  Tensor kept_causal_mask(const Shape& shape, TensorOptions wanted) const;
-  Variable masked(const Variable& scores, const Context& context);
-  Tensor allowed(const Variable& x, const Variable& values, const Variable& keys) const;
   Variable weights_of(const Variable& scores, const Tensor& allowed) const;
-  Variable dropped(const Variable& weights, std::int64_t n, const Context& context);
 
   MultiHeadAttentionOptions options_;
-  Dropout dropout_;  // only asked for what to drop
   std::array<Projection, 4> projections_;
-  Tensor mask_;  // of the shape that the net was built for
 };
 
 }  // namespace ronde::inline v0
