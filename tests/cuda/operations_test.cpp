@@ -3,9 +3,16 @@
 
 #include <ronde/core/ops.h>
 #include <ronde/nn/adam.h>
+#include <ronde/nn/attention.h>
+#include <ronde/nn/depthwise_conv1d.h>
+#include <ronde/nn/dot.h>
 #include <ronde/nn/global_average_pooling1d.h>
+#include <ronde/nn/graph.h>
 #include <ronde/nn/multi_head_attention.h>
+#include <ronde/nn/permute.h>
+#include <ronde/nn/repeat_vector.h>
 #include <ronde/nn/reshape.h>
+#include <ronde/nn/separable_conv1d.h>
 
 #include "cuda/digits.h"
 
@@ -114,30 +121,50 @@ TEST(CudaOperations, PickedElementsInAGraphThatIsRepeated) {
   EXPECT_EQ(device.runtime.replays(), 4);
 }
 
-std::vector<double> train_attention(Backend& backend, ComputeDtype compute_dtype) {
-  Model model(
-      std::make_unique<Sequential>(
-          Reshape({.target_shape = {8, 8}}),
-          MultiHeadAttention(
-              {.num_heads = 2, .key_dim = 3, .dropout = 0.2, .use_causal_mask = true, .name = "within"}),
-          MultiHeadAttention({.num_heads = 1, .key_dim = 4, .name = "again"}), GlobalAveragePooling1D(),
-          Dense({.units = 4, .activation = Activation::softmax})),
-      {8, 8, 1}, {.seed = 3, .backend = &backend, .compute_dtype = compute_dtype});
+std::unique_ptr<Module> attention_net() {
+  return std::make_unique<Sequential>(
+      Reshape({.target_shape = {8, 8}}),
+      MultiHeadAttention(
+          {.num_heads = 2, .key_dim = 3, .dropout = 0.2, .use_causal_mask = true, .name = "within"}),
+      MultiHeadAttention({.num_heads = 1, .key_dim = 4, .name = "again"}), GlobalAveragePooling1D(),
+      Dense({.units = 4, .activation = Activation::softmax}));
+}
+
+/// Of attentions without heads, and of other layers of sequences.
+std::unique_ptr<Module> sequence_net() {
+  auto net = std::make_unique<Graph>();
+  Symbol x = net->add(Reshape({.target_shape = {8, 8}}), net->input());
+  x = net->add(SeparableConv1D({.filters = 4, .padding = Padding1D::same, .depth_multiplier = 2}), x);
+  x = net->add(DepthwiseConv1D({.padding = Padding::same, .activation = Activation::relu}), x);
+  Symbol y = net->add(Attention({.use_scale = true, .dropout = 0.2, .use_causal_mask = true}), {x, x});
+  y = net->add(Attention({.use_scale = true, .score_mode = ScoreMode::concat}), {x, y});
+  y = net->add(AdditiveAttention(), {y, net->add(Permute({2, 1}), net->add(Dense({.units = 8}), x)), y});
+  const Symbol same = net->add(RepeatVector(4), net->add(GlobalAveragePooling1D(), y));
+  y = net->add(Flatten(), net->add(Dot({.axes = {2}, .normalize = true}), {same, y}));
+  net->output(net->add(Dense({.units = 4, .activation = Activation::softmax}), y));
+  return net;
+}
+
+using NetOfDigits = std::unique_ptr<Module> (*)();
+
+std::vector<double> train_net(NetOfDigits net, Backend& backend, ComputeDtype compute_dtype) {
+  Model model(net(), {8, 8, 1}, {.seed = 3, .backend = &backend, .compute_dtype = compute_dtype});
   model.compile({.optimizer = std::make_unique<Adam>(AdamOptions{.learning_rate = 0.01}),
                  .loss = std::make_unique<CategoricalCrossentropy>()});
   model.fit(digits(), {.batch_size = 4, .max_steps = 6, .verbose = 0});
   return model.arena().values().to_vector<double>();
 }
 
-// Its steps are repeated, too.
-TEST(CudaOperations, AttentionGivesTheWeightsOfTheOracle) {
-  for (const auto& [compute_dtype, tolerance] :
-       {std::pair<ComputeDtype, double>{{}, 1e-5}, {DType::bf16, 0x1p-6}}) {
-    const std::vector<double> expected = train_attention(backend("cpu"), compute_dtype);
-    FakeDevice device({.seed = 7});
-    expect_near(train_attention(device.backend, compute_dtype), expected, tolerance);
-    EXPECT_EQ(device.runtime.replays(), 4);
-  }
+// Their steps are repeated, too.
+TEST(CudaOperations, AttentionsGiveTheWeightsOfTheOracle) {
+  for (const NetOfDigits net : {attention_net, sequence_net})
+    for (const auto& [compute_dtype, tolerance] :
+         {std::pair<ComputeDtype, double>{{}, 1e-5}, {DType::bf16, 0x1p-6}}) {
+      const std::vector<double> expected = train_net(net, backend("cpu"), compute_dtype);
+      FakeDevice device({.seed = 7});
+      expect_near(train_net(net, device.backend, compute_dtype), expected, tolerance);
+      EXPECT_EQ(device.runtime.replays(), 4);
+    }
 }
 
 }  // namespace

@@ -51,7 +51,7 @@ Variable Attention::weights_of(const Variable& scores, const Variable& values, c
   const Tensor steps =
       allowed({scores.size(0), 1, scores.size(1), scores.size(2)}, {value_mask(values)}, context);
   if (!steps.defined()) return softmax(causal(scores, context));
-  return softmax(scores + Variable(left_out(steps).reshape(scores.shape())));
+  return softmax(scores + Variable(added_for(steps).reshape(scores.shape())));
 }
 
 Variable Attention::join(const std::vector<Variable>& inputs, const Context& context) {

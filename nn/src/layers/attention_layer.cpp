@@ -68,7 +68,7 @@ Tensor AttentionLayer::allowed(const Shape& shape, const std::vector<Tensor>& ma
   return result;
 }
 
-Tensor AttentionLayer::left_out(const Tensor& allowed) {
+Tensor AttentionLayer::added_for(const Tensor& allowed) {
   const Tensor added = Tensor::empty_like(allowed);
   allowed.backend().unary(UnaryOp::affine, added, allowed, {.alpha = -kLeftOut, .beta = kLeftOut});
   return added;

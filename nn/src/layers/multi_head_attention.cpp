@@ -93,7 +93,7 @@ Variable MultiHeadAttention::in_heads(const Variable& x, Part part, double scale
 /// Softmax of scores (n, heads, t, s) over the steps that are allowed, zeros for the others.
 Variable MultiHeadAttention::weights_of(const Variable& scores, const Tensor& allowed) const {
   if (!allowed.defined()) return softmax(scores);
-  return softmax(scores + Variable(left_out(allowed))) * Variable(allowed);
+  return softmax(scores + Variable(added_for(allowed))) * Variable(allowed);
 }
 
 Variable MultiHeadAttention::join(const std::vector<Variable>& inputs, const Context& context) {

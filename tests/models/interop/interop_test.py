@@ -1,4 +1,4 @@
-"""Files of Ronde in other programs, and theirs in Ronde: 52 random nets each way.
+"""Files of Ronde in other programs, and theirs in Ronde: 56 random nets each way.
 
 Needs no package itself. The others are looked for in the interpreters of $RONDE_INTEROP_PYTHONS (paths with ':'
 between them), or in this one; what is not there is skipped, and said so. Exit status 77: nothing could be tested.
@@ -13,7 +13,7 @@ import tempfile
 RONDE = os.environ["RONDE_SIDE"]
 PYTHONS = os.environ.get("RONDE_INTEROP_PYTHONS", sys.executable).split(":")
 HERE = pathlib.Path(__file__).parent
-NETS = 52
+NETS = 56
 SKIPPED = 77
 
 

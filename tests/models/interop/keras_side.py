@@ -20,7 +20,7 @@ from keras import layers  # noqa: E402
 TOLERANCE = 1e-5
 # The nets before them are of other kinds.
 FIRST_DECODER, FIRST_APPLICATION, FIRST_SEVERAL = 20, 26, 30
-FIRST_RECURRENT, FIRST_SERIES, FIRST_ATTENTION = 36, 44, 48
+FIRST_RECURRENT, FIRST_SERIES, FIRST_ATTENTION, FIRST_SEQUENCES = 36, 44, 48, 52
 KERAS_3 = keras.__version__.startswith("3")
 failures = []
 
@@ -239,6 +239,27 @@ def attention_encoder(dice, shape, repeatable):
     return keras.Model(inputs, layers.Dense(5, activation="softmax")(x))
 
 
+def sequences(dice, shape):
+    """Attentions without heads, and what else makes sequences of sequences."""
+    def coin():
+        return dice.random() < 0.5
+    inputs = keras.Input(shape)
+    attention = layers.Attention(use_scale=coin(), score_mode=dice.choice(["dot", "concat"]))
+    query = attention([inputs, inputs], use_causal_mask=True) if coin() else attention([inputs, inputs])
+    dilation = dice.choice([1, 1, 2])
+    x = layers.SeparableConv1D(dice.randint(1, 6), dice.randint(1, 4), 1 if dilation == 2 else dice.randint(1, 2),
+                               dice.choice(["same", "valid"]), dilation_rate=dilation, depth_multiplier=dice.randint(1, 2),
+                               activation=activation(dice), use_bias=coin())(inputs)
+    x = layers.DepthwiseConv1D(dice.randint(1, 3), dice.randint(1, 2), dice.choice(["same", "valid"]),
+                               depth_multiplier=dice.randint(1, 2), activation=activation(dice), use_bias=coin())(x)
+    attention = layers.AdditiveAttention(use_scale=coin())
+    given = [layers.Dense(4, activation="tanh")(query), layers.Dense(4)(x), layers.Dense(4)(x)]
+    y = attention(given, use_causal_mask=True) if coin() else attention(given)
+    same = layers.RepeatVector(3)(layers.GlobalAveragePooling1D()(y))
+    y = layers.Permute((2, 1))(layers.Dot(dice.choice([2, (2, -1)]), normalize=coin())([y, same]))
+    return keras.Model(inputs, layers.Dense(5, activation="softmax")(layers.Flatten()(y)))
+
+
 def recurrent(dice, shape):
     net = keras.Sequential([keras.Input(shape)])
     for sequences in True, True, False:
@@ -259,7 +280,10 @@ def make_net(path, seed):
     is_decoder = FIRST_DECODER <= seed < FIRST_APPLICATION
     repeatable = is_decoder or seed >= FIRST_RECURRENT or (seed % 2 == 0 and seed < FIRST_SEVERAL)
     shape = (dice.randint(12, 16), dice.randint(12, 16), dice.randint(1, 4))
-    if seed >= FIRST_ATTENTION:
+    if seed >= FIRST_SEQUENCES:
+        shape = (dice.randint(12, 16), shape[2])
+        net = sequences(dice, shape)
+    elif seed >= FIRST_ATTENTION:
         repeatable = seed % 2 == 0
         shape = (2 * dice.randint(2, 4), dice.randint(1, 4))
         net = attention_encoder(dice, shape, repeatable)

@@ -36,6 +36,7 @@
 #include "models/interop/random_attention.h"
 #include "models/interop/random_decoder.h"
 #include "models/interop/random_recurrent.h"
+#include "models/interop/random_sequences.h"
 #include "models/interop/random_series.h"
 #include "models/interop/random_several.h"
 
@@ -191,13 +192,18 @@ inline std::unique_ptr<Graph> random_graph(Dice& dice, std::int64_t channels, bo
 
 /// The nets before them are of other kinds.
 inline constexpr std::uint64_t kFirstDecoder = 20, kFirstApplication = 26, kFirstSeveral = 30,
-                               kFirstRecurrent = 36, kFirstSeries = 44, kFirstAttention = 48;
+                               kFirstRecurrent = 36, kFirstSeries = 44, kFirstAttention = 48,
+                               kFirstSequences = 52;
 
 inline RandomNet random_net(std::uint64_t seed) {
   Dice dice(seed);
   if (seed >= kFirstDecoder && seed < kFirstApplication) {
     const Shape input{12 + dice.roll(5), 12 + dice.roll(5), 1 + dice.roll(4)};
     return {random_decoder(dice), input, true};
+  }
+  if (seed >= kFirstSequences) {
+    const Shape input{12 + dice.roll(5), 1 + dice.roll(4)};
+    return {random_sequences(dice), input, true};
   }
   if (seed >= kFirstAttention) {
     const Shape input{4 + 2 * dice.roll(3), 1 + dice.roll(4)};

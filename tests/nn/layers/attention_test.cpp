@@ -47,7 +47,7 @@ double weight_of(const Module& layer, const char* name, std::size_t i = 0) {
   return find_parameter(layer, name).variable.value().to_vector<double>().at(i);
 }
 
-double product(const std::vector<double>& q, const std::vector<double>& k) {
+double score_of_product(const std::vector<double>& q, const std::vector<double>& k) {
   double sum = 0.0;
   for (std::size_t d = 0; d < q.size(); ++d) sum += q[d] * k[d];
   return sum;
@@ -77,10 +77,11 @@ void expect_formula(Module& layer, const Score& score, const Counts& counts = al
 TEST(Attention, IsTheNaiveFormula) {
   const auto is_before = [](std::size_t, std::size_t i, std::size_t j) { return j <= i; };
   Attention plain, causal({.use_causal_mask = true}), scaled({.use_scale = true});
-  expect_formula(plain, product);
-  expect_formula(causal, product, is_before);
-  expect_formula(scaled,
-                 [&](const auto& q, const auto& k) { return weight_of(scaled, "scale") * product(q, k); });
+  expect_formula(plain, score_of_product);
+  expect_formula(causal, score_of_product, is_before);
+  expect_formula(scaled, [&](const auto& q, const auto& k) {
+    return weight_of(scaled, "scale") * score_of_product(q, k);
+  });
   Attention sums({.use_scale = true, .score_mode = ScoreMode::concat});
   expect_formula(sums, [&](const auto& q, const auto& k) {
     double sum = 0.0;
@@ -153,7 +154,7 @@ TEST(Attention, LeavesOutWhatMasksLeaveOut) {
     };
     const Variable y = layer({masked(query, {1, 1, 0, 0, 1, 1}), masked(value, of_value),
                               masked(key, std::vector<double>(10, 0.0))});
-    std::vector<double> expected = attended(three_inputs(), product, counts);
+    std::vector<double> expected = attended(three_inputs(), score_of_product, counts);
     for (const std::size_t zeros : {2, 3}) expected[2 * zeros] = expected[2 * zeros + 1] = 0.0;
     expect_close(y.value(), expected, 1e-6, "output");  // scores minus 1e9 have so many digits
     EXPECT_EQ(y.mask().to_vector<float>(), (std::vector<float>{1, 1, 0, 0, 1, 1}));

@@ -52,6 +52,26 @@ TEST(GraphMasks, AreThoseThatLayersFindThemselves) {
   }
 }
 
+// Its result has the mask of its query.
+TEST(GraphMasks, PassAttentions) {
+  const std::string handed_on =
+      cat(not_equal(), ", ", entry("ConvertToTensor", "handed_on", "", result_of("ne")));
+  const std::string json = net_with(handed_on, "handed_on");
+  const std::string dense = entry("Dense", "dense", R"(, "units": 3)", result_of("embedding"));
+  const std::string query = result_of("embedding");
+  for (const char* attention : {"Attention", "AdditiveAttention"}) {
+    std::string with_attention = json;
+    with_attention.replace(json.find(dense), dense.size(),
+                           entry(attention, "dense", "", cat("[", query, ", ", query, "]")));
+    const auto net = parse("Functional", with_attention);
+    net->build({3}, in_f64());
+    const std::vector<std::int32_t> one{3, 2}, two{3, 2, 0};
+    expect_close((*net)(Tensor::from<std::int32_t>({1, 3}, two)).value(),
+                 (*net)(Tensor::from<std::int32_t>({1, 2}, one)).value().to_vector<double>(), 1e-14,
+                 attention);
+  }
+}
+
 TEST(GraphMasks, OfSomethingElseAreRefused) {
   const auto refused = [](const std::string& json) {
     EXPECT_EQ(

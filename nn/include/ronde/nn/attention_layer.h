@@ -35,8 +35,8 @@ class RONDE_API AttentionLayer : public Module {
   /// Ones where all masks and the causal one have them, else zeros, of shape (n, 1, t, s); undefined where
   /// none of the masks is defined.
   Tensor allowed(const Shape& shape, const std::vector<Tensor>& masks, const Context& context);
-  /// What is added to scores: 0 where that has ones, else -1e9.
-  static Tensor left_out(const Tensor& allowed);
+  /// What is then added to scores: 0 where that has ones, else -1e9.
+  static Tensor added_for(const Tensor& allowed);
   /// weights (n, ..., t, s), some of them dropped; the mask is a function of what that of a `Dropout` is.
   Variable dropped(const Variable& weights, const Context& context);
 
