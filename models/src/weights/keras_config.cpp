@@ -19,10 +19,11 @@ bool keras_knows(const Module& module) {
   if (std::find(kNames.begin(), kNames.end(), module.class_name()) == kNames.end()) return false;
   const auto* graph = dynamic_cast<const Graph*>(&module);
   if (graph && graph->has_several_parts() && !graph->path().empty()) return false;  // rows are not Keras'
-  // To Keras an attention always takes several inputs, which only a functional net can give it.
+  // To Keras an attention always takes several inputs, which only a net can give it.
+  const bool is_net = graph || dynamic_cast<const Sequential*>(&module);
   const auto children = module.children();
-  return std::all_of(children.begin(), children.end(), [graph](const Module* child) {
-    return keras_knows(*child) && (graph || !dynamic_cast<const MultiHeadAttention*>(child));
+  return std::all_of(children.begin(), children.end(), [is_net](const Module* child) {
+    return keras_knows(*child) && (is_net || !dynamic_cast<const MultiHeadAttention*>(child));
   });
 }
 
@@ -59,8 +60,9 @@ Shape read_input_shape(const ConfigValue& config, const std::optional<Shape>& op
 ConfigValue model_config(const Module& module) {
   const bool is_net = dynamic_cast<const Sequential*>(&module) || dynamic_cast<const Graph*>(&module);
   if (!is_net || module.children().empty() || !keras_knows(module)) return {};
-  return ConfigDict{{"class_name", module.class_name()},
-                    {"config", with_named_hard_sigmoid(module.config())}};
+  ConfigDict described = described_layer(module);
+  described.back().second = with_named_hard_sigmoid(described.back().second);
+  return described;
 }
 
 void require_config_for(const char* who, const std::string& path, const Module& module) {

@@ -28,7 +28,7 @@ std::string below(const std::string& path, const std::string& name) {
 class ClassNames {
  public:
   std::string next(const Module& layer) {
-    const std::string name = default_layer_name(layer.class_name());
+    const std::string name = default_layer_name(described_class(layer));
     const int number = count_[name]++;
     return number == 0 ? name : cat(name, "_", number);
   }

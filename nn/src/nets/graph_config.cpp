@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <map>
 #include <numeric>
-#include <set>
 
 #include <ronde/nn/graph.h>
+#include <ronde/nn/layer_factory.h>
 #include <ronde/nn/multi_head_attention.h>
 #include <ronde/nn/sequential.h>
 
@@ -23,14 +23,22 @@ bool is_net(const Module& module) {
          dynamic_cast<const Sequential*>(&module) != nullptr;
 }
 
-/// How a config describes the calls of a graph.
+/// A net as its calls, inputs first.
+struct CalledNet {
+  const Module& net;
+  std::vector<NetPart> inputs;
+  std::vector<GraphNode> nodes;
+  std::vector<int> outputs;
+  std::vector<NetPart> named_outputs = {};  // none: a list of outputs
+};
+
+/// How a config describes the calls of a net.
 class Calls {
  public:
-  explicit Calls(const Graph& graph) {
-    const std::vector<NetPart> inputs = graph.input_parts();
-    for (const GraphNode& node : graph.nodes())
+  explicit Calls(const CalledNet& called) {
+    for (const GraphNode& node : called.nodes)
       if (node.layer == nullptr)
-        references_.push_back({inputs[references_.size()].name, 0, 0});
+        references_.push_back({called.inputs[references_.size()].name, 0, 0});
       else
         add(node);
   }
@@ -107,119 +115,75 @@ class Calls {
   std::map<const Module*, ConfigList> of_layer_;
 };
 
-/// Those of outputs that have names.
-ConfigDict named_references(const Graph& graph, const Calls& calls) {
-  const std::vector<NetPart> parts = graph.output_parts();
+/// Those of outputs, in a dict where they have names.
+ConfigValue output_references(const CalledNet& called, const Calls& calls) {
+  if (called.named_outputs.empty()) return calls.references(called.outputs);
   ConfigDict dict;
-  for (std::size_t i = 0; i < parts.size(); ++i)
-    dict.emplace_back(parts[i].name, calls.reference(graph.output_nodes()[i]));
+  for (std::size_t i = 0; i < called.named_outputs.size(); ++i)
+    dict.emplace_back(called.named_outputs[i].name, calls.reference(called.outputs[i]));
   return dict;
 }
 
-}  // namespace
-
-ConfigDict Graph::config() const {
-  require_output();
-  Calls calls(*this);
+ConfigDict functional_config(const CalledNet& called) {
+  const Module& net = called.net;
+  Calls calls(called);
   ConfigList layers;
-  for (const NetPart& part : input_parts()) {
-    ConfigDict input = input_layer(part.name, is_built() ? &part.shape : nullptr);
+  for (const NetPart& part : called.inputs) {
+    ConfigDict input = input_layer(part.name, net.is_built() ? &part.shape : nullptr);
     input.emplace_back("name", part.name);
     input.emplace_back("inbound_nodes", ConfigList{});
     layers.emplace_back(input);
   }
   std::vector<int> inputs(layers.size());
   std::iota(inputs.begin(), inputs.end(), 0);
-  for (const Module* layer : children())
-    layers.emplace_back(ConfigDict{{"class_name", layer->class_name()},
-                                   {"config", layer->config()},
-                                   {"name", layer->name()},
-                                   {"inbound_nodes", calls.of(*layer)}});
-  ConfigDict config{{"name", name().empty() ? "functional" : name()},
+  for (const Module* layer : net.children()) {
+    ConfigDict described = described_layer(*layer);
+    described.emplace_back("name", layer->name());
+    described.emplace_back("inbound_nodes", calls.of(*layer));
+    layers.emplace_back(described);
+  }
+  ConfigDict config{{"name", net.name().empty() ? "functional" : net.name()},
                     {"layers", layers},
                     {"input_layers", calls.references(inputs)},
-                    {"output_layers", has_named_outputs() ? ConfigValue(named_references(*this, calls))
-                                                          : ConfigValue(calls.references(outputs_))}};
+                    {"output_layers", output_references(called, calls)}};
   // Of the whole net it would mean to Keras that nothing is trained, whatever its layers say.
-  if (!trainable() && !path().empty()) config.emplace_back("trainable", false);
-  append_left_out(*this, config);
+  if (!net.trainable() && !net.path().empty()) config.emplace_back("trainable", false);
+  append_left_out(net, config);
   return config;
 }
 
-// --- the order of layers
-
-namespace {
-
-/// The calls as a walk from the outputs meets them, each call's inputs in order.
-struct Walk {
-  std::vector<int> entered;   // nodes in the order of their first visit
-  std::vector<int> finished;  // nodes in the order in which all their inputs are done
-};
-
-/// The inputs of a call in the order in which Keras has them: those with names behind the others, and by
-/// these names.
-std::vector<int> inputs_to_keras(const GraphNode& node, std::optional<std::size_t> places) {
-  std::vector<int> inputs = node.inputs;
-  if (inputs.size() != 3 || !dynamic_cast<const MultiHeadAttention*>(node.layer)) return inputs;
-  const std::size_t by_place = places.value_or(node.by_place);
-  if (by_place < 2) std::rotate(inputs.begin() + static_cast<int>(by_place), inputs.end() - 1, inputs.end());
-  return inputs;
+/// The layers of a Sequential, one behind the other.
+CalledNet chain_of(const Module& net) {
+  const std::vector<Module*> layers = net.children();
+  CalledNet called{net, {{cat(layers.front()->name(), "_input"), net.input_shape()}}, {GraphNode()}, {}};
+  for (int last = 0; Module * layer : layers) called.nodes.push_back({layer, {last++}});
+  called.outputs = {static_cast<int>(layers.size())};
+  return called;
 }
 
-Walk walk_from_outputs(const Graph& graph, std::optional<std::size_t> places) {
-  Walk walk;
-  std::vector<bool> seen(graph.nodes().size(), false);
-  struct Visit {
-    int node;
-    std::vector<int> inputs;
-    std::size_t next_input = 0;
-  };
-  std::vector<Visit> stack;
-  const auto enter = [&](int node) {
-    if (seen[static_cast<std::size_t>(node)]) return;
-    seen[static_cast<std::size_t>(node)] = true;
-    walk.entered.push_back(node);
-    stack.push_back({node, inputs_to_keras(graph.nodes()[static_cast<std::size_t>(node)], places)});
-  };
-  for (const int output : graph.output_nodes()) {
-    enter(output);
-    while (!stack.empty()) {
-      Visit& visit = stack.back();
-      if (visit.next_input < visit.inputs.size()) {
-        enter(visit.inputs[visit.next_input++]);
-      } else {
-        walk.finished.push_back(visit.node);
-        stack.pop_back();
-      }
-    }
-  }
-  return walk;
+bool is_attention_chain(const Module& net) {
+  const std::vector<Module*> layers = net.children();
+  return dynamic_cast<const Sequential*>(&net) != nullptr &&
+         std::any_of(layers.begin(), layers.end(), [](const Module* layer) {
+           return dynamic_cast<const MultiHeadAttention*>(layer) != nullptr;
+         });
 }
 
 }  // namespace
 
-/// By the longest way to the output; equal ones as the walk meets them.
-std::vector<Module*> Graph::layers_by(std::optional<std::size_t> places) const {
+ConfigDict Graph::config() const {
   require_output();
-  const Walk walk = walk_from_outputs(*this, places);
-  std::vector<int> depth(nodes_.size(), 0);
-  std::map<const Module*, int> layer_depth;
-  for (auto node = walk.finished.rbegin(); node != walk.finished.rend(); ++node) {
-    const GraphNode& call = nodes_[static_cast<std::size_t>(*node)];
-    const int own = std::max(depth[static_cast<std::size_t>(*node)], layer_depth[call.layer]);
-    layer_depth[call.layer] = own;
-    for (const int input : call.inputs)
-      depth[static_cast<std::size_t>(input)] = std::max(depth[static_cast<std::size_t>(input)], own + 1);
-  }
-  std::vector<Module*> layers;
-  std::set<const Module*> listed;
-  for (const int node : walk.entered) {
-    Module* layer = nodes_[static_cast<std::size_t>(node)].layer;
-    if (layer != nullptr && listed.insert(layer).second) layers.push_back(layer);
-  }
-  std::stable_sort(layers.begin(), layers.end(),
-                   [&](const Module* a, const Module* b) { return layer_depth.at(a) > layer_depth.at(b); });
-  return layers;
+  return functional_config({*this, input_parts(), nodes_, outputs_,
+                            has_named_outputs() ? output_parts() : std::vector<NetPart>()});
+}
+
+std::string described_class(const Module& layer) {
+  return is_attention_chain(layer) ? "Functional" : layer.class_name();
+}
+
+ConfigDict described_layer(const Module& layer) {
+  return {{"class_name", described_class(layer)},
+          {"config", is_attention_chain(layer) ? functional_config(chain_of(layer)) : layer.config()}};
 }
 
 }  // namespace ronde::inline v0

@@ -48,8 +48,7 @@ ConfigDict Sequential::config() const {
   ConfigList layers;
   if (is_built() && !children().empty())
     layers.emplace_back(input_layer(children().front()->name() + "_input", &input_shape()));
-  for (const Module* layer : children())
-    layers.emplace_back(ConfigDict{{"class_name", layer->class_name()}, {"config", layer->config()}});
+  for (const Module* layer : children()) layers.emplace_back(described_layer(*layer));
   ConfigDict config{{"name", name().empty() ? "sequential" : name()}, {"layers", layers}};
   append_left_out(*this, config);
   return config;

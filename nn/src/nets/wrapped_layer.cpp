@@ -5,11 +5,12 @@
 namespace ronde::inline v0 {
 
 ConfigDict wrapped_layer(const Module& layer) {
-  const std::string class_name = layer.class_name();
+  ConfigDict described = described_layer(layer);
+  const std::string class_name = described.front().second.as_string();
   const bool is_functional = class_name == "Functional", is_net = is_functional || class_name == "Sequential";
-  return {{"module", is_net ? "keras" : "keras.layers"},
-          {"class_name", is_functional ? "Model" : class_name},
-          {"config", layer.config()}};
+  if (is_functional) described.front().second = "Model";
+  described.emplace(described.begin(), "module", is_net ? "keras" : "keras.layers");
+  return described;
 }
 
 std::unique_ptr<Module> read_wrapped_layer(const LayerConfig& config, const char* key) {

@@ -19,6 +19,11 @@ namespace ronde::inline v0 {
 /// them too. In place of an initializer that is not known the layer has its default, in place of a '/' in its
 /// name, which Keras 2 allows, a '_'.
 RONDE_API std::unique_ptr<Module> layer_from_config(const std::string& class_name, const ConfigValue& config);
+/// What `layer_from_config` makes such a layer of: {"class_name", "config"}. A Sequential is described as
+/// what it is to Keras: with a MultiHeadAttention, which there always takes several inputs, a functional net.
+RONDE_API ConfigDict described_layer(const Module& layer);
+/// The class of that.
+RONDE_API std::string described_class(const Module& layer);
 /// Whether the module is of a class that `layer_from_config` makes: of that itself, not of one derived from
 /// it.
 RONDE_API bool is_of_known_class(const Module& module);
