@@ -9,6 +9,7 @@
 #include <ronde/core/ops.h>
 
 #include "ops/checks.h"
+#include "ops/in_f32.h"
 
 namespace ronde::inline v0 {
 namespace {
@@ -150,10 +151,6 @@ Variable norm_of_rows(const Variable& x, const GroupNormParams& params) {
   const Variable rows = reshape(columns, {samples, params.groups, channels / params.groups * positions});
   const Variable y = layer_norm(rows, {}, {}, {.epsilon = params.epsilon});
   return permute(reshape(y, columns.shape()), {0, 2, 1});
-}
-
-Variable in_f32(const Variable& x) {
-  return x.defined() ? cast(x, DType::f32) : x;
 }
 
 }  // namespace

@@ -4,6 +4,7 @@
 
 #include "ops/checks.h"
 #include "ops/gradients.h"
+#include "ops/in_f32.h"
 
 namespace ronde::inline v0 {
 namespace {
@@ -80,10 +81,6 @@ struct GruNode final : Node {
     if (grads.wanted(2)) bias_grad(grads.out(2), grad_products);
   }
 };
-
-Variable in_f32(const Variable& x) {
-  return x.defined() ? cast(x, DType::f32) : x;
-}
 
 }  // namespace
 

@@ -4,6 +4,7 @@
 #include <ronde/nn/batch_normalization.h>
 
 #include "layers/image_checks.h"
+#include "layers/norm_options.h"
 #include "module/layer_config.h"
 
 namespace ronde::inline v0 {
@@ -89,15 +90,7 @@ ConfigDict BatchNormalization::config() const {
   ConfigDict config = layer_config(*this);
   config.emplace_back("axis", -1);
   config.emplace_back("momentum", options_.momentum);
-  config.emplace_back("epsilon", options_.epsilon);
-  config.emplace_back("center", options_.center);
-  config.emplace_back("scale", options_.scale);
-  config.emplace_back("beta_initializer", options_.beta_initializer.config());
-  config.emplace_back("gamma_initializer", options_.gamma_initializer.config());
-  config.emplace_back("moving_mean_initializer", options_.moving_mean_initializer.config());
-  config.emplace_back("moving_variance_initializer", options_.moving_variance_initializer.config());
-  append_regularizer("beta_regularizer", options_.beta_regularizer, config);
-  append_regularizer("gamma_regularizer", options_.gamma_regularizer, config);
+  append_norm(options_, config);
   // Known to Keras 2.12 and later.
   if (options_.synchronized) config.emplace_back("synchronized", true);
   return config;
@@ -108,19 +101,10 @@ std::unique_ptr<Module> read_layer<BatchNormalization>(const LayerConfig& config
   config.expect_null("renorm_clipping");
   config.expect_false("renorm");
   config.ignore({"fused", "renorm_momentum"});
-  return std::make_unique<BatchNormalization>(BatchNormalizationOptions{
-      .axis = config.axis(),
-      .momentum = config.number("momentum", 0.99),
-      .epsilon = config.number("epsilon", 1e-3),
-      .center = config.boolean("center", true),
-      .scale = config.boolean("scale", true),
-      .synchronized = config.boolean("synchronized", false),
-      .beta_initializer = config.initializer("beta_initializer", Initializer::zeros),
-      .gamma_initializer = config.initializer("gamma_initializer", Initializer::ones),
-      .moving_mean_initializer = config.initializer("moving_mean_initializer", Initializer::zeros),
-      .moving_variance_initializer = config.initializer("moving_variance_initializer", Initializer::ones),
-      .beta_regularizer = config.regularizer("beta_regularizer"),
-      .gamma_regularizer = config.regularizer("gamma_regularizer")});
+  return std::make_unique<BatchNormalization>(
+      with_norm(config, BatchNormalizationOptions{.axis = config.axis(),
+                                                  .momentum = config.number("momentum", 0.99),
+                                                  .synchronized = config.boolean("synchronized", false)}));
 }
 
 }  // namespace ronde::inline v0

@@ -3,7 +3,7 @@
 
 #include "layers/image_checks.h"
 #include "layers/layer_checks.h"
-#include "module/layer_config.h"
+#include "layers/norm_options.h"
 
 namespace ronde::inline v0 {
 
@@ -42,28 +42,14 @@ ConfigDict GroupNormalization::config() const {
   ConfigDict config = layer_config(*this);
   config.emplace_back("groups", options_.groups);
   config.emplace_back("axis", -1);
-  config.emplace_back("epsilon", options_.epsilon);
-  config.emplace_back("center", options_.center);
-  config.emplace_back("scale", options_.scale);
-  config.emplace_back("beta_initializer", options_.beta_initializer.config());
-  config.emplace_back("gamma_initializer", options_.gamma_initializer.config());
-  append_regularizer("beta_regularizer", options_.beta_regularizer, config);
-  append_regularizer("gamma_regularizer", options_.gamma_regularizer, config);
+  append_norm(options_, config);
   return config;
 }
 
 template <>
 std::unique_ptr<Module> read_layer<GroupNormalization>(const LayerConfig& config) {
-  return std::make_unique<GroupNormalization>(GroupNormalizationOptions{
-      .groups = config.integer("groups", 32),
-      .axis = config.axis(),
-      .epsilon = config.number("epsilon", 1e-3),
-      .center = config.boolean("center", true),
-      .scale = config.boolean("scale", true),
-      .beta_initializer = config.initializer("beta_initializer", Initializer::zeros),
-      .gamma_initializer = config.initializer("gamma_initializer", Initializer::ones),
-      .beta_regularizer = config.regularizer("beta_regularizer"),
-      .gamma_regularizer = config.regularizer("gamma_regularizer")});
+  return std::make_unique<GroupNormalization>(with_norm(
+      config, GroupNormalizationOptions{.groups = config.integer("groups", 32), .axis = config.axis()}));
 }
 
 }  // namespace ronde::inline v0

@@ -1,7 +1,7 @@
 #include <ronde/core/ops.h>
 #include <ronde/nn/layer_normalization.h>
 
-#include "module/layer_config.h"
+#include "layers/norm_options.h"
 
 namespace ronde::inline v0 {
 
@@ -38,27 +38,14 @@ Variable LayerNormalization::forward(const Variable& x, const Context&) {
 ConfigDict LayerNormalization::config() const {
   ConfigDict config = layer_config(*this);
   config.emplace_back("axis", ConfigList(options_.axes.begin(), options_.axes.end()));
-  config.emplace_back("epsilon", options_.epsilon);
-  config.emplace_back("center", options_.center);
-  config.emplace_back("scale", options_.scale);
-  config.emplace_back("beta_initializer", options_.beta_initializer.config());
-  config.emplace_back("gamma_initializer", options_.gamma_initializer.config());
-  append_regularizer("beta_regularizer", options_.beta_regularizer, config);
-  append_regularizer("gamma_regularizer", options_.gamma_regularizer, config);
+  append_norm(options_, config);
   return config;
 }
 
 template <>
 std::unique_ptr<Module> read_layer<LayerNormalization>(const LayerConfig& config) {
   config.expect_false("rms_scaling");
-  LayerNormalizationOptions options{
-      .epsilon = config.number("epsilon", 1e-3),
-      .center = config.boolean("center", true),
-      .scale = config.boolean("scale", true),
-      .beta_initializer = config.initializer("beta_initializer", Initializer::zeros),
-      .gamma_initializer = config.initializer("gamma_initializer", Initializer::ones),
-      .beta_regularizer = config.regularizer("beta_regularizer"),
-      .gamma_regularizer = config.regularizer("gamma_regularizer")};
+  LayerNormalizationOptions options = with_norm(config, LayerNormalizationOptions());
   if (config.find("axis") != nullptr) options.axes = config.integers("axis");
   return std::make_unique<LayerNormalization>(std::move(options));
 }

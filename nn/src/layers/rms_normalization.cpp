@@ -4,8 +4,8 @@
 
 #include "layers/image_checks.h"
 #include "layers/layer_checks.h"
-#include "layers/widened.h"
 #include "module/layer_config.h"
+#include "module/precise.h"
 
 namespace ronde::inline v0 {
 
@@ -23,7 +23,7 @@ void RMSNormalization::build_weights(const Shape& input, const BuildOptions& opt
 
 Variable RMSNormalization::forward(const Variable& x, const Context&) {
   require_channels(*this, x, scale_.size(0));
-  const Variable wide = widened(x);
+  const Variable wide = precise(x);
   const Variable squares = mean(square(wide), {.axes = {-1}, .keep_dims = true});
   return cast(wide * pow(squares + options_.epsilon, -0.5) * cast(scale_, wide.dtype()), x.dtype());
 }

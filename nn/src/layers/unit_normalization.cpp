@@ -1,16 +1,12 @@
-#include <limits>
-
-#include <ronde/core/ops.h>
 #include <ronde/nn/unit_normalization.h>
 
-#include "layers/widened.h"
 #include "module/layer_config.h"
+#include "module/precise.h"
+#include "module/unit_length.h"
 
 namespace ronde::inline v0 {
 
 namespace {
-
-constexpr double kLeastSquare = 1e-12;
 
 /// `axes` of inputs of that shape, with the numbers that they have there.
 Shape unit_axes(const Module& layer, const std::vector<std::int64_t>& axes, const Shape& input) {
@@ -36,10 +32,7 @@ UnitNormalization::UnitNormalization(UnitNormalizationOptions options) : options
 
 Variable UnitNormalization::forward(const Variable& x, const Context&) {
   const Shape axes = unit_axes(*this, options_.axes, x.shape());
-  const Variable wide = widened(x);
-  const Variable squares = sum(square(wide), {.axes = axes, .keep_dims = true});
-  const Variable least = clamp(squares, kLeastSquare, std::numeric_limits<double>::infinity());
-  return cast(wide * pow(least, -0.5), x.dtype());
+  return cast(unit_length(precise(x), axes), x.dtype());
 }
 
 ConfigDict UnitNormalization::config() const {

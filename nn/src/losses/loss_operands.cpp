@@ -6,10 +6,6 @@
 
 namespace ronde::inline v0 {
 
-Variable precise(const Variable& x) {
-  return x.defined() && x.dtype() == DType::bf16 ? cast(x, DType::f32) : x;
-}
-
 LossOperands loss_operands(const std::string& loss, const Variable& output, const Tensor& target) {
   check_like_outputs(loss, target, output.shape());
   const Variable x = precise(output);

@@ -5,12 +5,11 @@
 
 #include <ronde/core/variable.h>
 
+#include "module/precise.h"
+
 namespace ronde::inline v0 {
 
 inline constexpr double kLossEpsilon = 1e-7;  // Keras' epsilon()
-
-/// Losses are computed in f32 at least, as Keras does. An undefined one stays undefined.
-Variable precise(const Variable& x);
 
 /// Output and target of one shape and dtype.
 struct LossOperands {
