@@ -103,7 +103,9 @@ void Model::State::set_loss(CompileOptions& given) {
   metric_names = names_in_logs(shown);
   loss = std::move(given.loss);
   metrics = std::move(shown);
-  for (const auto& metric : metrics) metric->expect_outputs(module->output_shape().tail(1));
+  // Metrics see each step of masked outputs by itself.
+  const Shape rows = module->output_shape().tail(module->output_is_masked() ? 2 : 1);
+  for (const auto& metric : metrics) metric->expect_outputs(rows);
 }
 
 void Model::State::require_trainable(const char* verb) const {

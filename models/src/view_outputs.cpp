@@ -15,6 +15,8 @@ Variable view_outputs(Module& net, const Tensor& inputs, const std::vector<TestT
   for (const TestTimeView& view : views) {
     const Tensor seen = view_images(inputs, view).to(inputs.backend());
     const Variable output = net(seen, context);
+    require<UsageError>(!output.mask().defined(),
+                        "[view_outputs] views are of images, and these outputs have a mask");
     const Variable logits = softmax_input(output);
     is_softmax = logits.defined();
     const Variable part = (is_softmax ? logits : output) * (view.weight / weights);

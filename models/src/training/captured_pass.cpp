@@ -71,7 +71,12 @@ std::string what_may_vary(const Model::State& model) {
 
 CapturedPass::CapturedPass(Model::State& model, NonFiniteGuard* guard) : model_(model), guard_(guard) {
   const bool is_on_gpu = model.backend().device().type == DeviceType::cuda;
-  if (!is_on_gpu || !find_synchronized(model).empty()) return;
+  if (!is_on_gpu || find_synchronized(*model.module) != nullptr) return;
+  if (model.module->output_is_masked()) {
+    if (RepeatedStep::may_capture(model.backend()))
+      obstacle_ = "the net's outputs have a mask, and their loss is a mean over the steps of all ranks";
+    return;
+  }
   if (const std::string varying = what_may_vary(model); !varying.empty()) {
     if (RepeatedStep::may_capture(model.backend()))
       obstacle_ =

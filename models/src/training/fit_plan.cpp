@@ -56,9 +56,14 @@ void check(const Model::State& model, const Dataset& data, const FitOptions& opt
   require<UsageError>(!options.deterministic || options.virtual_shards >= model.communicator->size(),
                       "[fit] deterministic: ", counted(options.virtual_shards, "virtual shard"),
                       " cannot be laid on ", counted(model.communicator->size(), "rank"));
-  const std::string synchronized = options.deterministic ? find_synchronized(model) : "";
-  require<UsageError>(synchronized.empty(), "[fit] deterministic: ", synchronized,
+  const Module* synchronized = options.deterministic ? find_synchronized(*model.module) : nullptr;
+  require<UsageError>(synchronized == nullptr,
+                      "[fit] deterministic: ", synchronized ? synchronized->label() : "",
                       " is synchronized, but the statistics of this mode are those of a virtual shard");
+  require<UsageError>(
+      !options.deterministic || !model.module->output_is_masked(),
+      "[fit] deterministic: the net's outputs have a mask, and their loss is a mean over the steps of "
+      "the whole batch, which this mode computes in virtual shards");
   const std::string exchange = to_string(model.optimizer->options());
   require<UsageError>(!options.deterministic || exchange == to_string(DistributedOptions()),
                       "[fit] deterministic: gradients are summed in one fixed tree, which excludes ",

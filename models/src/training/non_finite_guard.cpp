@@ -109,7 +109,7 @@ bool NonFiniteGuard::decides_alone() const {
   const DistributedOptimizer& optimizer = *model_.optimizer;
   const LocalSteps& local = optimizer.options().local_steps;
   return options_.action == NonFiniteAction::abort && model_.communicator->size() > 1 && local.period > 1 &&
-         model_.optimizer->optimizer().iterations() >= local.start_step && find_synchronized(model_).empty();
+         model_.optimizer->optimizer().iterations() >= local.start_step && !is_synchronized(model_);
 }
 
 bool NonFiniteGuard::may_update(double witness) {

@@ -67,7 +67,7 @@ std::string find_here(Model::State& model, const Batch& batch) {
   ParameterArena& arena = *model.arena;
   if (const std::string weights = find_segment(arena, arena.values(), false); !weights.empty())
     return cat("before this step already, the weight ", weights, kSmallerRate);
-  if (batch.size() == 0 && find_synchronized(model).empty()) return "";
+  if (batch.size() == 0 && !is_synchronized(model)) return "";
   const DistributedOptimizer::NoSync held_back(*model.optimizer);
   arena.zero_gradients();
   const EnableGrad enable_grad;

@@ -33,7 +33,8 @@ MetricRows rows_for_metrics(const BatchOutcome& batch) {
   const Shape steps = batch.mask.shape();
   const Tensor mask = batch.mask.to(batch.outputs.backend());
   Variable weights(mask);
-  if (batch.weights.defined()) weights = weights * reshape(batch.weights.to(mask.dtype()), {steps[0], 1});
+  if (batch.weights.defined())
+    weights = mask.to(batch.weights.dtype()) * reshape(batch.weights, {steps[0], 1});
   return {batch.outputs.reshape(batch.outputs.shape().steps_as_batch()),
           batch.targets.reshape(batch.targets.shape().steps_as_batch()),
           weights.value().reshape({steps.count()}), mask.reshape({steps.count()})};
@@ -93,6 +94,7 @@ void RunningTotals::add(const BatchOutcome& batch) {
   backend.accumulate(loss_sum_, batch.loss_sum, 1.0);
   if (weights_) backend.accumulate(loss_sum_, penalty(), static_cast<double>(samples));
   samples_ += samples;
+  if (metrics_->empty()) return;
   const MetricRows rows = rows_for_metrics(batch);
   for (const auto& metric : *metrics_)
     if (is_weighted(*metric))

@@ -35,11 +35,12 @@ void accumulate_gradients(Model::State& model, const StepData& data, RunningTota
   loss.sum.backward();
 }
 
-std::string find_synchronized(const Model::State& model) {
-  const Module* layer =
-      find_module(*model.module, [](const Module& module) { return module.is_synchronized(); });
-  if (layer != nullptr) return layer->label();
-  return model.module->output_is_masked() ? "the loss of masked outputs" : "";
+const Module* find_synchronized(const Module& net) {
+  return find_module(net, [](const Module& module) { return module.is_synchronized(); });
+}
+
+bool is_synchronized(const Model::State& model) {
+  return model.module->output_is_masked() || find_synchronized(*model.module) != nullptr;
 }
 
 TrainStep::TrainStep(Model::State& model, std::int64_t micro_batch, NonFiniteGuard* guard)
@@ -84,7 +85,7 @@ void TrainStep::add(const StepData& data, BatchPosition position, RunningTotals&
   }
   audit.run(totals, [&] {
     // What is synchronized needs the ranks in step, those without samples too, and the batch in one piece.
-    if (!find_synchronized(model_).empty()) return accumulate_gradients(model_, data, totals);
+    if (is_synchronized(model_)) return accumulate_gradients(model_, data, totals);
     add_in_pieces(data, micro_batch_ > 0 ? micro_batch_ : count, totals);
   });
 }

@@ -33,8 +33,11 @@ TrainingLoss training_loss(const Model::State& model, const Variable& outputs, c
 /// Forward and backward of some samples: adds to the arena's gradients and to `totals`.
 void accumulate_gradients(Model::State& model, const StepData& data, RunningTotals& totals);
 
-/// What works on the batch of all ranks: the layer that does, or the loss of masked outputs. Empty: nothing.
-std::string find_synchronized(const Model::State& model);
+/// The layer of the net, if there is one, that works on the batch of all ranks.
+const Module* find_synchronized(const Module& module);
+/// Whether ranks go step by step, also those without samples, each with its batch in one piece: for such a
+/// layer, or for the loss of outputs with a mask, which is a mean over the steps of all of them.
+bool is_synchronized(const Model::State& model);
 
 class CapturedPass;
 class NonFiniteGuard;
@@ -50,8 +53,8 @@ class TrainStep {
   void begin();
   /// Forward and backward of a batch; loss and metrics go to `totals`. Gradients are sums over the samples
   /// since the last update; they travel with the last piece of the last batch, or with the update when this
-  /// step is audited. Where a graph repeats whole steps, the update is made here as well. Collective when a
-  /// layer is synchronized.
+  /// step is audited. Where a graph repeats whole steps, the update is made here as well. Collective when
+  /// the model is synchronized.
   void add(const StepData& data, BatchPosition position, RunningTotals& totals, StepAudit& audit);
   /// Whether `add` has made the update.
   bool has_updated() const { return updated_.has_value(); }

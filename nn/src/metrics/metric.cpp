@@ -20,9 +20,10 @@ constexpr const char* kSparse = "SparseCategoricalAccuracy";
 }  // namespace
 
 void Metric::update_weighted(const Tensor& output, const Tensor& target, const Tensor& weights) {
-  require<UsageError>(!weights.defined(), "[", name(),
-                      "] does not say how samples with weights count: name it among metrics, or override "
-                      "update_weighted");
+  require<UsageError>(
+      !weights.defined(), "[", name(),
+      "] does not say how samples with weights, or the steps of outputs with a mask, count: override "
+      "update_weighted, or, for the former, name it among metrics");
   update(output, target);
 }
 

@@ -23,6 +23,7 @@ Module::Module(Module&& other) {
   left_out_ = std::move(other.left_out_);
   input_shape_ = other.input_shape_;
   output_shape_ = other.output_shape_;
+  output_is_masked_ = other.output_is_masked_;
   parameters_ = std::move(other.parameters_);
   children_ = std::move(other.children_);
   child_named_ = std::move(other.child_named_);
@@ -97,7 +98,7 @@ void Module::hand_on_mask(std::span<const Variable> inputs, Variable& output) co
             "[", label(),
             "] its inputs have masks of their own, or some have none: Keras 2 and 3 merge masks in different "
             "ways");
-  if (mask.defined()) output.set_mask(mask);
+  if (mask.defined() && !output.mask().defined()) output.set_mask(mask);
 }
 
 void Module::require_no_mask(const Variable& x) const {

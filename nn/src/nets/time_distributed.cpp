@@ -22,21 +22,29 @@ Tensor whole_numbers(std::int64_t count, Backend& backend) {
   return numbers;
 }
 
-/// Keys of steps (n * steps, 2): sample + step * 2^32, in doubles, which are exact below 2^53, and the epoch.
+/// Keys of steps (n * steps, 2): sample * steps + step, in doubles, which are exact below 2^53, and the
+/// epoch.
 Tensor step_keys(const Tensor& keys, std::int64_t steps) {
   Backend& backend = keys.backend();
   const std::int64_t samples = keys.size(0);
   const Shape shape{samples, steps, 1};
-  const Tensor offsets = Tensor::empty({steps}, {.dtype = DType::f64, .backend = &backend});
-  backend.unary(UnaryOp::affine, offsets, whole_numbers(steps, backend), {.alpha = 0x1p32});
-  const Tensor sums = Tensor::empty(shape, {.dtype = DType::f64, .backend = &backend});
-  backend.binary(BinaryOp::add, sums,
-                 keys.slice(1, 0, 1).to(DType::f64).reshape({samples, 1, 1}).broadcast_to(shape),
-                 offsets.reshape({1, steps, 1}).broadcast_to(shape));
+  const Tensor firsts = Tensor::empty({samples, 1}, {.dtype = DType::f64, .backend = &backend});
+  backend.unary(UnaryOp::affine, firsts, keys.slice(1, 0, 1).to(DType::f64),
+                {.alpha = static_cast<double>(steps)});
+  const Tensor sums = Tensor::empty(shape, firsts.options());
+  backend.binary(BinaryOp::add, sums, firsts.reshape({samples, 1, 1}).broadcast_to(shape),
+                 whole_numbers(steps, backend).reshape({1, steps, 1}).broadcast_to(shape));
   const Tensor result = Tensor::empty({samples, steps, 2}, keys.options());
   backend.copy(result.slice(2, 0, 1), sums);
   backend.copy(result.slice(2, 1, 2), keys.slice(1, 1, 2).reshape({samples, 1, 1}).broadcast_to(shape));
   return result.reshape({samples * steps, 2});
+}
+
+/// (n, steps) of a mask (n, steps, ...): a step counts of which something does.
+Tensor any_of_steps(const Tensor& mask) {
+  const NoGrad no_grad;
+  const Shape rows{mask.size(0), mask.size(1), mask.shape().tail(2).count()};
+  return max(Variable(mask.reshape(rows)), {.axes = {2}}).value();
 }
 
 }  // namespace
@@ -58,12 +66,14 @@ Variable TimeDistributed::forward(const Variable& x, const Context& context) {
   if (context.training && context.sample_keys.defined())
     of_layer.sample_keys = step_keys(context.sample_keys, steps);
   const Variable y = (*layer_)(of_steps, of_layer);
-  require(!y.mask().defined() || (x.mask().defined() && y.mask().shares_storage_with(of_steps.mask())), "[",
-          label(),
-          "] its layer gives a mask of its own (Masking, or Embedding with mask_zero), which Keras 2 and 3 "
-          "hand on "
-          "in different ways: not supported");
-  return reshape(y, y.shape().tail(1).batch_of(steps).batch_of(samples));
+  const Tensor& mask = x.mask();
+  require(
+      !y.mask().defined() || (mask.defined() && y.mask().shares_storage_with(mask)), "[", label(),
+      "] its layer gives a mask of its own (Masking, or Embedding with mask_zero), which Keras 2 and 3 hand "
+      "on in different ways: not supported");
+  Variable result = reshape(y, y.shape().tail(1).batch_of(steps).batch_of(samples));
+  if (mask.defined() && mask.rank() > 2 && !y.mask().defined()) result.set_mask(any_of_steps(mask));
+  return result;
 }
 
 ConfigDict TimeDistributed::config() const {

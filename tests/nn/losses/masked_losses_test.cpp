@@ -1,5 +1,5 @@
 // Losses of outputs with a mask against the sums that they stand for. What Keras makes of them is compared in
-// tests/models/training/masked_outputs_test.cpp.
+// tests/models/keras_file/attention_test.cpp.
 #include <cmath>
 
 #include <ronde/core/ops.h>

@@ -138,8 +138,8 @@ TEST(WeightedMetrics, OneThatDoesNotSayHowRefusesWeightsAlone) {
   EXPECT_EQ(test::message_of<UsageError>([&] {
               metric.update_weighted(output, output, f64_tensor({2}, {1, 1}));
             }),
-            "[unweighted] does not say how samples with weights count: name it among metrics, or override "
-            "update_weighted");
+            "[unweighted] does not say how samples with weights, or the steps of outputs with a mask, count: "
+            "override update_weighted, or, for the former, name it among metrics");
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <ronde/nn/dropout.h>
 #include <ronde/nn/embedding.h>
 #include <ronde/nn/flatten.h>
+#include <ronde/nn/masking.h>
 #include <ronde/nn/reshape.h>
 #include <ronde/nn/sequential.h>
 
@@ -290,6 +291,15 @@ TEST(Module, MovedModuleKeepsWeightsOrderAndChildren) {
   EXPECT_EQ(names_of(moved), names);
   EXPECT_EQ(moved(x).value().to_vector<double>(), before);
   EXPECT_EQ(moved.layers()[1]->path(), "dense_1");
+}
+
+TEST(Module, MovedModuleKnowsWhetherItsOutputIsMasked) {
+  Sequential net(Masking(1.0), Dense({.units = 2}));
+  EXPECT_FALSE(net.output_is_masked());
+  net.build({4, 3});
+  EXPECT_TRUE(net.output_is_masked());
+  const Sequential moved(std::move(net));
+  EXPECT_TRUE(moved.output_is_masked());
 }
 
 TEST(Module, FreezingReachesEveryWeight) {

@@ -58,6 +58,18 @@ TEST(TimeDistributed, DropsOthersInEachStep) {
   for (std::int64_t row = 0; row < 10; ++row)
     masks.insert(y.value().reshape({10, 40}).slice(0, row, row + 1).contiguous().to_vector<double>());
   EXPECT_EQ(masks.size(), 10);
+  // Steps of steps too.
+  TimeDistributed nested(std::make_unique<TimeDistributed>(Dropout(0.5)));
+  nested.build({2, 5, 40}, in_f64());
+  const Tensor of_steps = ones.reshape({1, 2, 5, 40});
+  for (std::int64_t row = 0; row < 10; ++row)
+    masks.insert(nested(of_steps, training_of({70}))
+                     .value()
+                     .reshape({10, 40})
+                     .slice(0, row, row + 1)
+                     .contiguous()
+                     .to_vector<double>());
+  EXPECT_EQ(masks.size(), 20);
   // A sample's are its own, in any batch.
   const Tensor one = Tensor::full({1, 5, 40}, 1.0, {.dtype = DType::f64, .backend = &backend("cpu")});
   EXPECT_EQ(layer(one, training_of({4})).value().to_vector<double>(),
@@ -65,17 +77,16 @@ TEST(TimeDistributed, DropsOthersInEachStep) {
   EXPECT_EQ(layer(ones).value().to_vector<double>(), ones.to_vector<double>());
 }
 
-TEST(TimeDistributed, DropsInTheFirstStepWhatTheLayerAloneDrops) {
+TEST(TimeDistributed, DropsWhatTheLayerDropsOfAsManySamples) {
   TimeDistributed layer(LSTM({.units = 3, .dropout = 0.5, .recurrent_dropout = 0.5}));
   layer.build({2, 4, 3}, in_f64());
   randomize(layer);
   const Tensor x = random_tensor({3, 2, 4, 3}, 5);
   const Context context = training_of({1, 8, 2});
-  const Variable y = layer(x, context);
   Module& inner = *layer.children().front();
-  expect_close(slice(y, 1, 0, 1).value(),
-               inner(reshape(slice(x, 1, 0, 1), {3, 4, 3}), context).value().to_vector<double>(), 1e-14,
-               "step 0");
+  const Context of_steps = training_of({2, 3, 16, 17, 4, 5});
+  expect_close(layer(x, context).value(), inner(x.reshape({6, 4, 3}), of_steps).value().to_vector<double>(),
+               1e-14, "as one batch");
   expect_module_gradients(layer, x, context);
 }
 
@@ -105,6 +116,13 @@ TEST(TimeDistributed, GivesTheMaskOfEachStepToItsLayer) {
   };
   expect_close(slice(y, 1, 0, 1).value(), sentence({5, 2}), 1e-14, "two words");
   expect_close(slice(y, 1, 1, 2).value(), sentence({7}), 1e-14, "one word");
+  const Tensor texts = Tensor::from<std::int32_t>({2, 2, 3}, {5, 2, 0, 0, 0, 0, 0, 0, 1, 7, 0, 0});
+  EXPECT_EQ(net(texts).mask().to_vector<float>(), (std::vector<float>{1, 0, 1, 1}));
+  EXPECT_EQ(net(texts).mask().shape(), (Shape{2, 2}));
+  Sequential words(Embedding({.input_dim = 9, .output_dim = 2, .mask_zero = true}),
+                   TimeDistributed(LSTM({.units = 4, .return_sequences = true})));
+  words.build({2, 3}, in_f64());
+  EXPECT_EQ(words(texts).mask().shape(), (Shape{2, 2, 3}));
 }
 
 TEST(TimeDistributed, RefusesWhatItCannotDo) {

@@ -149,8 +149,9 @@ struct FitOptions {
   /// weights at the end (EarlyStopping's restore_best_weights).
   bool resume = false;
   /// Samples of a rank that are computed at once, so that a step stays in cache; gradients add up. 0: the
-  /// whole batch, and so it is whatever this says when a layer of the net is synchronized. A batch norm that
-  /// is not takes its statistics of these samples, once for each micro-batch.
+  /// whole batch, and so it is whatever this says when a layer of the net is synchronized or its outputs have
+  /// a mask (masking.h). A batch norm that is not takes its statistics of these samples, once for each
+  /// micro-batch.
   std::int64_t micro_batch = 0;
   /// The weights change after every so many batches, by the average over the samples of all of them
   /// (Horovod's name; Keras' is gradient_accumulation_steps). What is left at the end of an epoch makes an
@@ -161,7 +162,7 @@ struct FitOptions {
   /// Also on different machines, if they have the same RONDE_ISA and run the same build with the same
   /// libraries; another instruction set, compiler, version of oneDNN or of the C library may give other bits.
   /// See Note [Virtual shards] in distributed/shard_sum.h. `micro_batch` is the shard then, whatever it says,
-  /// and whatever changes the sums (compression, local steps, sharded state) is refused.
+  /// and whatever changes the sums (compression, local steps, sharded state) is refused, and masked outputs.
   bool deterministic = false;
   int virtual_shards = 16;  ///< parts of a global batch; another number gives other bits
   /// Tries other sizes of gradient buckets and fewer threads in the first hundred updates or so, and keeps

@@ -19,7 +19,8 @@ class RONDE_API Loss {
   /// Keras' keys of the options that are not the defaults.
   virtual ConfigDict config() const { return {}; }
   /// Loss of each sample, (n): the mean over its positions where outputs have several, (n, ..., k). `target`
-  /// is i32 class labels or a floating tensor, as the loss says.
+  /// is i32 class labels or a floating tensor, as the loss says. Of outputs with a mask it is asked for each
+  /// step as if that were a sample (losses_of_samples).
   virtual Variable operator()(const Variable& output, const Tensor& target) const = 0;
   /// What is shown beside this loss when nobody asks for other metrics: accuracy for the crossentropies.
   virtual std::shared_ptr<Metric> default_metric() const { return nullptr; }

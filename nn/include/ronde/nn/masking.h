@@ -7,10 +7,10 @@
 /// makes such a mask, too. What layers do with it is what Keras' do: LSTM, GRU and SimpleRNN leave the steps
 /// out, GlobalAveragePooling1D averages the others, attentions take from the others; those that make
 /// each step of the same step hand it on (Module::keeps_mask), all others drop it. Of outputs that have one,
-/// losses and metrics look at the steps that count alone (losses_of_samples). Where Keras 2 and 3 differ, or
-/// Ronde does not follow them, it is an error: Softmax, BatchNormalization while it trains, merged inputs
-/// without the same mask, a Concatenate of steps, several outputs one of which has one. What stands in steps
-/// that are left out has to be finite.
+/// losses and metrics look at the steps that count alone (losses_of_samples), for masks (n, steps). Where
+/// Keras 2 and 3 differ, or Ronde does not follow them, it is an error: Softmax, BatchNormalization while it
+/// trains, merged inputs without the same mask, a Concatenate of steps, several outputs one of which has one.
+/// What stands in steps that are left out has to be finite.
 #pragma once
 
 #include <string>

@@ -33,7 +33,8 @@ class RONDE_API Metric {
   virtual void update(const Tensor& output, const Tensor& target) = 0;
   /// The same where each sample counts as often as its weight says, which may be a fraction: `weights` (n),
   /// floating and not negative, on the outputs' device; undefined: each counts once. Asked of a model's
-  /// `weighted_metrics`. A metric that does not override it refuses weights: a UsageError.
+  /// `weighted_metrics` and, each step a row that counts or not, of all where the outputs have a mask. A
+  /// metric that does not override it refuses weights: a UsageError.
   virtual void update_weighted(const Tensor& output, const Tensor& target, const Tensor& weights);
   /// Always as many after `expect_outputs`, zero at first. Waits for the device.
   virtual MetricSums sums() const = 0;

@@ -70,7 +70,8 @@ struct Context {
   std::uint64_t seed = 0;   ///< of the run; random numbers are keyed by (seed, epoch, global sample, layer)
   Tensor sample_keys = {};  ///< i64 (n, 2): global sample and epoch of each row; a loader's batch has them
   BuildTrace* trace = nullptr;       ///< in the dry run of a build
-  SumOverRanks sum_over_ranks = {};  ///< for synchronized layers; empty: this process trains alone
+  SumOverRanks sum_over_ranks =
+      {};  ///< for synchronized layers and losses of masked outputs; empty: this process trains alone
 };
 
 /// How a weight lies in memory compared with Keras' files.
@@ -140,8 +141,9 @@ class RONDE_API Module {
   /// not say so; who does and has a `forward` that decides something trains on with what it decided first.
   virtual bool is_repeatable() const { return false; }
 
-  /// Whether the result has the mask of the input, if that has one (Variable::mask): each of its steps is made
-  /// of the same step. Else the result has what `forward` gives it, and most often none, as in Keras.
+  /// Whether the result has the mask of the input, if that has one (Variable::mask) and `forward` gives it no
+  /// other: each of its steps is made of the same step. Else the result has what `forward` gives it, and most
+  /// often none, as in Keras.
   virtual bool keeps_mask() const { return false; }
   /// An error that names the layer if x has a mask, which in Keras would change what comes out.
   void require_no_mask(const Variable& x) const;

@@ -7,9 +7,10 @@
 ///
 /// The steps of all samples are one batch to the layer, as in Keras 2: a BatchNormalization takes its
 /// statistics of all of them, where Keras 3 takes those of each step. A Dropout in it drops others in each
-/// step. A mask of the sequence (n, steps), Variable::mask, is handed on; one of more axes is also the mask
-/// of the layer's input. A layer that makes a mask of its own is an error. Weights are called
-/// "time_distributed/layer/kernel" and so on.
+/// step. A mask of the sequence (n, steps), Variable::mask, is handed on. Of one of more axes, as a text of
+/// sentences has, the layer's input has the rest; where its result has none any more, a step counts of which
+/// something does, as in Keras 2. A layer that makes a mask of its own is an error. The layer is called
+/// "layer", whatever its name was: its weights "time_distributed/layer/kernel" and so on.
 #pragma once
 
 #include <concepts>
