@@ -1,18 +1,28 @@
 // Operations that are made of several kernels, recorded and walked backwards on the fake device.
+#include <algorithm>
 #include <functional>
 
 #include <ronde/core/ops.h>
+#include <ronde/core/random.h>
 #include <ronde/nn/adam.h>
 #include <ronde/nn/attention.h>
 #include <ronde/nn/depthwise_conv1d.h>
 #include <ronde/nn/dot.h>
+#include <ronde/nn/elu.h>
 #include <ronde/nn/global_average_pooling1d.h>
 #include <ronde/nn/graph.h>
+#include <ronde/nn/group_normalization.h>
+#include <ronde/nn/gru.h>
+#include <ronde/nn/masking.h>
 #include <ronde/nn/multi_head_attention.h>
 #include <ronde/nn/permute.h>
+#include <ronde/nn/prelu.h>
 #include <ronde/nn/repeat_vector.h>
 #include <ronde/nn/reshape.h>
+#include <ronde/nn/rms_normalization.h>
 #include <ronde/nn/separable_conv1d.h>
+#include <ronde/nn/time_distributed.h>
+#include <ronde/nn/unit_normalization.h>
 
 #include "cuda/digits.h"
 
@@ -145,6 +155,15 @@ std::unique_ptr<Module> sequence_net() {
   return net;
 }
 
+/// Of normalisations and slopes, and of a net for each step.
+std::unique_ptr<Module> net_of_steps() {
+  return std::make_unique<Sequential>(
+      GroupNormalization({.groups = 1}), PReLU({.shared_axes = {1, 2}}), Reshape({.target_shape = {4, 16}}),
+      TimeDistributed(Sequential(Dense({.units = 6}), ELU(), Dropout(0.3))), RMSNormalization(),
+      GroupNormalization({.groups = 2}), GRU({.units = 5, .dropout = 0.2}), UnitNormalization(),
+      Dense({.units = 4, .activation = Activation::softmax}));
+}
+
 using NetOfDigits = std::unique_ptr<Module> (*)();
 
 std::vector<double> train_net(NetOfDigits net, Backend& backend, ComputeDtype compute_dtype) {
@@ -156,8 +175,8 @@ std::vector<double> train_net(NetOfDigits net, Backend& backend, ComputeDtype co
 }
 
 // Their steps are repeated, too.
-TEST(CudaOperations, AttentionsGiveTheWeightsOfTheOracle) {
-  for (const NetOfDigits net : {attention_net, sequence_net})
+TEST(CudaOperations, NetsGiveTheWeightsOfTheOracle) {
+  for (const NetOfDigits net : {attention_net, sequence_net, net_of_steps})
     for (const auto& [compute_dtype, tolerance] :
          {std::pair<ComputeDtype, double>{{}, 1e-5}, {DType::bf16, 0x1p-6}}) {
       const std::vector<double> expected = train_net(net, backend("cpu"), compute_dtype);
@@ -165,6 +184,32 @@ TEST(CudaOperations, AttentionsGiveTheWeightsOfTheOracle) {
       expect_near(train_net(net, device.backend, compute_dtype), expected, tolerance);
       EXPECT_EQ(device.runtime.replays(), 4);
     }
+}
+
+/// Loss, accuracy and weights of a net with a class for each step that is not zeros.
+std::vector<double> train_masked(Backend& backend) {
+  const Tensor inputs = random_normal({12, 5, 2}, {.seed = 3});
+  for (std::int64_t row = 0; row < 60; row += 4) std::fill_n(inputs.data<float>() + 2 * row, 2, 0.0f);
+  const Tensor labels = Tensor::zeros({12, 5}, {.dtype = DType::i32});
+  for (std::int64_t i = 0; i < 60; ++i) labels.data<std::int32_t>()[i] = static_cast<std::int32_t>(i * 7 % 3);
+  Model model(std::make_unique<Sequential>(Masking(0.0), GRU({.units = 4, .return_sequences = true}),
+                                           Dense({.units = 3, .activation = Activation::softmax})),
+              {5, 2}, {.seed = 3, .backend = &backend});
+  model.compile({.optimizer = std::make_unique<Adam>(AdamOptions{.learning_rate = 0.01}),
+                 .loss = std::make_unique<SparseCategoricalCrossentropy>()});
+  const History history =
+      model.fit(InMemoryDataset(inputs, labels), {.batch_size = 4, .epochs = 2, .verbose = 0});
+  std::vector<double> found = model.arena().values().to_vector<double>();
+  for (const char* name : {"loss", "accuracy"}) found.push_back(history.values.at(name).back());
+  return found;
+}
+
+// Its steps are not repeated.
+TEST(CudaOperations, MaskedOutputsGiveTheWeightsOfTheOracle) {
+  const std::vector<double> expected = train_masked(backend("cpu"));
+  FakeDevice device({.seed = 7});
+  expect_near(train_masked(device.backend), expected, 1e-5);
+  EXPECT_EQ(device.runtime.replays(), 0);
 }
 
 }  // namespace
