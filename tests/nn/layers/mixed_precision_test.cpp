@@ -46,6 +46,7 @@
 #include <ronde/nn/separable_conv2d.h>
 #include <ronde/nn/sequential.h>
 #include <ronde/nn/softmax.h>
+#include <ronde/nn/time_distributed.h>
 #include <ronde/nn/unit_normalization.h>
 #include <ronde/nn/up_sampling1d.h>
 #include <ronde/nn/up_sampling2d.h>
@@ -219,6 +220,7 @@ TEST(MixedPrecision, EveryLayerTakesPart) {
     return PReLU({.alpha_initializer = Initializer::constant(0.3), .shared_axes = {1, 2}});
   });
   expect_near_single(+[] { return Permute({3, 1, 2}); });
+  expect_near_single(+[] { return TimeDistributed(Dense({.units = 3, .activation = Activation::tanh})); });
   expect_near_single(+[] { return RMSNormalization(); });
   expect_near_single(+[] { return ReLU({.negative_slope = 0.1}); });
   expect_near_single(+[] { return Rescaling({.scale = {1, 2, 3, 4}, .offset = {0.5, 1, 1.5, 2}}); });

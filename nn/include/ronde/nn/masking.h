@@ -9,8 +9,9 @@
 /// each step of the same step hand it on (Module::keeps_mask), all others drop it. Of outputs that have one,
 /// losses and metrics look at the steps that count alone (losses_of_samples), for masks (n, steps). Where
 /// Keras 2 and 3 differ, or Ronde does not follow them, it is an error: Softmax, BatchNormalization while it
-/// trains, merged inputs without the same mask, a Concatenate of steps, several outputs one of which has one.
-/// What stands in steps that are left out has to be finite.
+/// trains, merged inputs without the same mask, a Concatenate of steps, several outputs one of which has one;
+/// but GroupNormalization takes its statistics of all steps, as in Keras 3. What stands in steps that are
+/// left out has to be finite.
 #pragma once
 
 #include <string>
