@@ -1,4 +1,5 @@
 // What Keras makes of the same numbers: keras_joins_test.cpp.
+#include <ronde/core/ops.h>
 #include <cmath>
 
 #include <ronde/nn/dot.h>
