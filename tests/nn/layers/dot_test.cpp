@@ -1,7 +1,7 @@
 // What Keras makes of the same numbers: keras_joins_test.cpp.
-#include <ronde/core/ops.h>
 #include <cmath>
 
+#include <ronde/core/ops.h>
 #include <ronde/nn/dot.h>
 
 #include "nn/testing.h"
