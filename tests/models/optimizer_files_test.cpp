@@ -6,7 +6,10 @@
 
 #include <ronde/models/saved_model.h>
 #include <ronde/nn/adamax.h>
+#include <ronde/nn/attention.h>
+#include <ronde/nn/graph.h>
 #include <ronde/nn/nadam.h>
+#include <ronde/nn/regression_loss.h>
 #include <ronde/nn/rmsprop.h>
 
 #include "models/testing.h"
@@ -132,6 +135,28 @@ TEST(OptimizerFiles, AnOptimizerBeforeItsFirstUpdateLeavesNothingOut) {
       Model::load(dir / "keras.keras", {.warn = [&](const std::string& line) { warnings.push_back(line); }});
   EXPECT_EQ(warnings, std::vector<std::string>{});
   EXPECT_EQ(hash_after_a_step(loaded), hash_after_a_step(model));
+}
+
+// Of a net whose one weight is a scalar, as the rate is.
+TEST(OptimizerFiles, ARateIsNotTakenForTheSlotOfAScalar) {
+  const TempDir dir;
+  auto net = std::make_unique<Graph>();
+  const Symbol x = net->input();
+  net->output(net->add(Attention({.use_scale = true}), {x, x}));
+  Model model(std::move(net), {4, 3});
+  model.compile({.optimizer = std::make_unique<SGD>(SGDOptions{.learning_rate = 0.25}),
+                 .loss = std::make_unique<MeanSquaredError>()});
+  const auto rate_in = [&](KerasOptimizerState state) {
+    model.save(dir / "model.keras", {.keras_optimizer_state = state});
+    SavedModel file = read_saved_model(dir / "model.keras");
+    file.state.reset();
+    EXPECT_EQ(file.optimizer_weights.size(), 2u);
+    if (state == KerasOptimizerState::keras3) file.optimizer_weights[1].values = Tensor::full({}, 0.125);
+    write_saved_model(dir / "plain.keras", file);
+    return Model::load(dir / "plain.keras").optimizer().learning_rate();
+  };
+  EXPECT_EQ(rate_in(KerasOptimizerState::keras3), 0.125);
+  EXPECT_EQ(rate_in(KerasOptimizerState::tf2), 0.25) << "Keras 2's zeros are no rate";
 }
 
 TEST(OptimizerFiles, SettingsThatKerasHasNoPlaceForSurvive) {

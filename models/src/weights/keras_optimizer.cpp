@@ -100,11 +100,13 @@ bool has_schedule(const Optimizer& optimizer) {
   return false;
 }
 
-/// Whether all of these are of weights, of each as many, the first of which is a scalar and no rate.
+/// Whether all of these are of weights, of each as many, the first of which is a scalar and no rate. Without
+/// slots they can only be the zeros of `zeros_for`.
 bool begin_with_weight(std::span<const SavedWeight> values, std::size_t slots,
                        const std::vector<Parameter>& trained) {
   const bool is_first_scalar = !trained.empty() && trained.front().variable.rank() == 0;
-  return is_first_scalar && values.size() == std::max<std::size_t>(slots, 1) * trained.size();
+  if (!is_first_scalar || values.size() != std::max<std::size_t>(slots, 1) * trained.size()) return false;
+  return slots > 0 || values.front().values.item() == 0.0;
 }
 
 KerasState split(const std::vector<SavedWeight>& weights, std::size_t slots,
