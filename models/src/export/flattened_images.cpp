@@ -93,7 +93,7 @@ bool flattens_image(const Module& layer, const Shape& image) {
 struct Value {
   Shape flattened = {};  // the image whose pixels it has, or nothing
   bool is_series = false;
-  bool is_input = false;     // whoever calls the net gives it PyTorch's order
+  bool is_input = false;     // of the net, or of an Embedding: it has PyTorch's order
   bool is_of_steps = false;  // of a TimeDistributed; the above is said of each step
 };
 
@@ -147,7 +147,8 @@ Value follow_call(const LayerCall& call, const std::vector<Value>& values, Flatt
           ") takes the pixels of a flattened image, for which PyTorch has another order");
   if (is_flat) found.emplace(layer.path(), image);
   if (flattens_image(layer, taken)) return {taken};
-  return {class_name == "Dense" ? Shape() : image, gives_series(layer, value.is_series)};
+  return {class_name == "Dense" ? Shape() : image, gives_series(layer, value.is_series),
+          class_name == "Embedding"};
 }
 
 /// Adds to `found` what the net's layers work on, and returns what it gives.

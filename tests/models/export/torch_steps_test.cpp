@@ -6,6 +6,7 @@
 #include <ronde/nn/conv2d.h>
 #include <ronde/nn/dense.h>
 #include <ronde/nn/dropout.h>
+#include <ronde/nn/embedding.h>
 #include <ronde/nn/flatten.h>
 #include <ronde/nn/global_average_pooling2d.h>
 #include <ronde/nn/layer_normalization.h>
@@ -74,6 +75,14 @@ TEST(TorchSteps, VectorsOfStepsAreFlattenedAsTheyAre) {
   net.build({2, 3, 4, 1});
   EXPECT_EQ(named_weights(net, WeightNames::torch).at("dense.weight").to_vector<float>(),
             named_weights(net).at("dense/kernel").permute({1, 0}).to_vector<float>());
+}
+
+TEST(TorchSteps, AnEmbeddingGivesWordsFirstInPyTorchToo) {
+  Sequential net(Embedding({.input_dim = 9, .output_dim = 3}), TimeDistributed(Flatten()),
+                 TimeDistributed(Dense({.units = 2})));
+  net.build({2, 4});
+  EXPECT_EQ(named_weights(net, WeightNames::torch).at("time_distributed_1.layer.weight").to_vector<float>(),
+            named_weights(net).at("time_distributed_1/layer/kernel").permute({1, 0}).to_vector<float>());
 }
 
 TEST(TorchSteps, ASequenceStaysOneWhereItsOrderIsKept) {
