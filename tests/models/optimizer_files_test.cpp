@@ -6,7 +6,10 @@
 
 #include <ronde/models/saved_model.h>
 #include <ronde/nn/adamax.h>
+#include <ronde/nn/attention.h>
+#include <ronde/nn/graph.h>
 #include <ronde/nn/nadam.h>
+#include <ronde/nn/regression_loss.h>
 #include <ronde/nn/rmsprop.h>
 
 #include "models/testing.h"
@@ -132,6 +135,29 @@ TEST(OptimizerFiles, AnOptimizerBeforeItsFirstUpdateLeavesNothingOut) {
       Model::load(dir / "keras.keras", {.warn = [&](const std::string& line) { warnings.push_back(line); }});
   EXPECT_EQ(warnings, std::vector<std::string>{});
   EXPECT_EQ(hash_after_a_step(loaded), hash_after_a_step(model));
+}
+
+// Of a net whose one weight is a scalar, as the rate is.
+TEST(OptimizerFiles, ARateIsNotTakenForTheSlotOfAScalar) {
+  const TempDir dir;
+  auto net = std::make_unique<Graph>();
+  const Symbol x = net->input();
+  net->output(net->add(Attention({.use_scale = true}), {x, x}));
+  Model model(std::move(net), {4, 3});
+  model.compile({.optimizer = std::make_unique<SGD>(SGDOptions{.learning_rate = 0.25}),
+                 .loss = std::make_unique<MeanSquaredError>()});
+  const auto rate_in = [&](const char* version) {  // a count and 0.125
+    model.save(dir / "model.keras", {.keras_optimizer_state = KerasOptimizerState::keras3});
+    SavedModel file = read_saved_model(dir / "model.keras");
+    file.state.reset();
+    file.keras_version = version;
+    EXPECT_EQ(file.optimizer_weights.size(), 2u);
+    file.optimizer_weights.at(1).values = Tensor::full({}, 0.125);
+    write_saved_model(dir / "plain.keras", file);
+    return Model::load(dir / "plain.keras").optimizer().learning_rate();
+  };
+  EXPECT_EQ(rate_in("3.15.1"), 0.125);
+  EXPECT_EQ(rate_in("2.15.0"), 0.25) << "Keras 2's SGD keeps its last step also without momentum";
 }
 
 TEST(OptimizerFiles, SettingsThatKerasHasNoPlaceForSurvive) {

@@ -123,10 +123,9 @@ void NamedWeight::set(const Tensor& value) {
   parameter_.variable.assign(channels_last(rows, flattened_));
 }
 
-std::vector<NamedWeight> named_weights_of(const Module& net, WeightNames names) {
-  require(net.is_built(), "[weights] the net is not built: it has no weights yet");
-  const FlattenedImages flattened =
-      names == WeightNames::torch ? find_flattened_images(net) : FlattenedImages();
+namespace {
+
+std::vector<NamedWeight> weights_of(const Module& net, WeightNames names, const FlattenedImages& flattened) {
   const std::size_t path_size = net.path().empty() ? 0 : net.path().size() + 1;
   std::vector<NamedWeight> weights;
   const std::vector<Parameter> parameters = net.parameters();
@@ -149,6 +148,19 @@ std::vector<NamedWeight> named_weights_of(const Module& net, WeightNames names) 
     weights.emplace_back(std::move(parameter), names, has_pixels ? found->second : Shape(), has_slopes);
   }
   return weights;
+}
+
+}  // namespace
+
+std::vector<NamedWeight> named_weights_of(const Module& net, WeightNames names) {
+  require(net.is_built(), "[weights] the net is not built: it has no weights yet");
+  return weights_of(net, names, names == WeightNames::torch ? find_flattened_images(net) : FlattenedImages());
+}
+
+std::set<std::string> weight_names_of(const Module& net, WeightNames names) {
+  std::set<std::string> all;
+  for (const NamedWeight& weight : weights_of(net, names, {})) all.insert(weight.name());
+  return all;
 }
 
 }  // namespace ronde::inline v0

@@ -1,6 +1,7 @@
 /// One weight of a net as a file of either flavour has it.
 #pragma once
 
+#include <set>
 #include <string>
 #include <vector>
 
@@ -34,5 +35,7 @@ class NamedWeight {
 
 /// Named from `net` on.
 std::vector<NamedWeight> named_weights_of(const Module& net, WeightNames names);
+/// Those of a net that PyTorch cannot have, too.
+std::set<std::string> weight_names_of(const Module& net, WeightNames names);
 
 }  // namespace ronde::inline v0

@@ -2,6 +2,7 @@
 #include <ronde/nn/recurrent.h>
 
 #include <algorithm>
+#include <set>
 
 #include "export/named_weight.h"
 
@@ -14,19 +15,18 @@ bool is_step_counter(const std::string& name) {
   return name.ends_with("num_batches_tracked");
 }
 
-/// The net's weights under the names of which more are in the file.
+/// The net's weights under the names of which more are in the file, where those that are the same in both
+/// flavours say nothing. An Error if those are PyTorch's, for a net that PyTorch cannot have.
 std::vector<NamedWeight> weights_named_as(const NamedTensors& file, const Module& net) {
-  const auto is_there = [&](const NamedWeight& weight) { return file.contains(weight.name()); };
-  std::vector<NamedWeight> keras = named_weights_of(net, WeightNames::keras);
-  const auto as_keras = std::count_if(keras.begin(), keras.end(), is_there);
-  if (as_keras == static_cast<std::ptrdiff_t>(keras.size())) return keras;
-  try {
-    std::vector<NamedWeight> torch = named_weights_of(net, WeightNames::torch);
-    return std::count_if(torch.begin(), torch.end(), is_there) > as_keras ? torch : keras;
-  } catch (const Error&) {  // the net is none that PyTorch could have
-    if (as_keras > 0) return keras;
-    throw;
-  }
+  const std::set<std::string> keras_names = weight_names_of(net, WeightNames::keras),
+                              torch_names = weight_names_of(net, WeightNames::torch);
+  const auto count = [&](const std::set<std::string>& names, const std::set<std::string>& others) {
+    return std::count_if(names.begin(), names.end(), [&](const std::string& name) {
+      return file.contains(name) && !others.contains(name);
+    });
+  };
+  const bool is_torch = count(torch_names, keras_names) > count(keras_names, torch_names);
+  return named_weights_of(net, is_torch ? WeightNames::torch : WeightNames::keras);
 }
 
 void require_weights_of_torch(const Module& net) {

@@ -69,6 +69,9 @@ using OnnxConverter = OnnxValue (*)(const OnnxCall& call);
 /// batch.
 OnnxValue onnx_reshaped(OnnxBuilder& builder, const OnnxValue& value, const Shape& extents,
                         const Shape& shape, const std::string& name);
+/// The vectors along `axes`, which count the batch, as long as 1.
+OnnxValue onnx_unit_length(OnnxBuilder& builder, const OnnxValue& value,
+                           const std::vector<std::int64_t>& axes, const std::string& name);
 /// activation(value); `name` is that of the layer.
 OnnxValue onnx_activation(OnnxBuilder& builder, const std::string& kind, const OnnxValue& value,
                           const std::string& name);

@@ -29,18 +29,6 @@ OnnxValue merged(const OnnxCall& call, const char* op, const std::string& name) 
   return result;
 }
 
-/// As long as 1 along `axis`.
-OnnxValue unit_length(const OnnxCall& call, const OnnxValue& x, std::int64_t axis, const std::string& name) {
-  OnnxBuilder& builder = call.builder;
-  Shape shape = x.shape;
-  shape[static_cast<int>(axis) - 1] = 1;
-  const OnnxValue length =
-      builder.add("ReduceL2", name + "/length", {x}, {}, shape, {{"axes", std::vector<std::int64_t>{axis}}});
-  const std::string least = builder.constant("constant/least_length", Tensor::full({}, 1e-6));
-  return builder.add("Div", name, {x, builder.add("Max", name + "/bound", {length}, {least}, shape)}, {},
-                     x.shape);
-}
-
 /// One letter for each axis: that at `summed` is k, the batch n, the others from `first` on.
 std::string letters(int rank, std::int64_t summed, char first) {
   std::string all = "n";
@@ -68,8 +56,8 @@ OnnxValue onnx_dot(const OnnxCall& call) {
   const auto& layer = dynamic_cast<const Dot&>(call.layer);
   const Shape axes = layer.axes_of(a.shape.batch_of(0), b.shape.batch_of(0));
   if (layer.options().normalize) {
-    a = unit_length(call, a, axes[0], cat(call.name(), "/a"));
-    b = unit_length(call, b, axes[1], cat(call.name(), "/b"));
+    a = onnx_unit_length(builder, a, {axes[0]}, cat(call.name(), "/a"));
+    b = onnx_unit_length(builder, b, {axes[1]}, cat(call.name(), "/b"));
   }
   const std::string of_a = letters(a.shape.rank() + 1, axes[0], 'a');
   const std::string of_b = letters(b.shape.rank() + 1, axes[1], 'o');

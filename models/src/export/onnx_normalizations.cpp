@@ -71,23 +71,16 @@ OnnxValue onnx_group_normalization(const OnnxCall& call) {
   const auto& layer = dynamic_cast<const GroupNormalization&>(call.layer);
   const OnnxValue x = builder.channels_first(call.input());
   const std::int64_t channels = x.shape.back(), groups = layer.groups_of(channels);
-  const auto reshaped = [&](const OnnxValue& value, const char* what, const Shape& shape) {
-    const Shape with_batch = shape.batch_of(0);  // 0: as many as the input has
-    const std::string extents =
-        builder.graph().add_constant(cat(call.name(), "/", what, "/shape"),
-                                     std::vector<std::int64_t>(with_batch.begin(), with_batch.end()));
-    return builder.add("Reshape", cat(call.name(), "/", what), {value}, {extents}, x.shape);
-  };
   const auto of_groups = [&](const char* what, double value) {
     return builder.constant(cat(call.name(), "/", what), Tensor::full({groups}, value));
   };
   const auto epsilon = static_cast<float>(layer.options().epsilon);
-  OnnxValue y = reshaped(x, "groups", {groups, -1});
+  OnnxValue y = onnx_reshaped(builder, x, {0, groups, -1}, x.shape, cat(call.name(), "/groups"));
   y = builder.add("InstanceNormalization", cat(call.name(), "/normalised"), {y},
                   {of_groups("ones", 1.0), of_groups("zeros", 0.0)}, x.shape, {{"epsilon", epsilon}});
   Shape image{channels}, weights{channels};
   for (int axis = 0; axis + 1 < x.shape.rank(); ++axis) image.push_back(x.shape[axis]), weights.push_back(1);
-  y = reshaped(y, "channels", image);
+  y = onnx_reshaped(builder, y, image.batch_of(0), x.shape, cat(call.name(), "/channels"));
   for (const auto& [name, op] : {std::pair{"gamma", "Mul"}, {"beta", "Add"}})
     if (builder.has_weight(layer, name))
       y = with_channels(call, op, y, name, builder.weight(layer, name).reshape(weights));
@@ -109,13 +102,19 @@ OnnxValue onnx_rms_normalization(const OnnxCall& call) {
   return with_channels(call, "Mul", y, "scale", call.builder.weight(layer, "scale"));
 }
 
+OnnxValue onnx_unit_length(OnnxBuilder& builder, const OnnxValue& value,
+                           const std::vector<std::int64_t>& axes, const std::string& name) {
+  const OnnxValue length =
+      builder.add("ReduceL2", cat(name, "/length"), {value}, {}, value.shape, {{"axes", axes}});
+  const std::string least = builder.constant("constant/least_length", Tensor::full({}, 1e-6));
+  const OnnxValue limited = builder.add("Max", cat(name, "/bound"), {length}, {least}, value.shape);
+  return builder.add("Div", name, {value, limited}, {}, value.shape);
+}
+
 OnnxValue onnx_unit_normalization(const OnnxCall& call) {
   const auto& layer = dynamic_cast<const UnitNormalization&>(call.layer);
-  const OnnxValue x = call.builder.channels_last(call.input());
-  const OnnxValue length = call.builder.add("ReduceL2", cat(call.name(), "/length"), {x}, {}, x.shape,
-                                            {{"axes", layer.options().axes}});
-  const OnnxValue limited = with_channels(call, "Max", length, "least", Tensor::full({}, 1e-6));
-  return call.builder.add("Div", call.name(), {x, limited}, {}, x.shape);
+  return onnx_unit_length(call.builder, call.builder.channels_last(call.input()), layer.options().axes,
+                          call.name());
 }
 
 /// Opset 13 has no operator for it.

@@ -1,7 +1,6 @@
 #include "weights/keras_optimizer.h"
 
 #include <algorithm>
-#include <span>
 
 #include <ronde/core/text.h>
 #include <ronde/nn/nadam.h>
@@ -100,21 +99,22 @@ bool has_schedule(const Optimizer& optimizer) {
   return false;
 }
 
-/// Whether all of these are of weights, of each as many, the first of which is a scalar and no rate.
-bool begin_with_weight(std::span<const SavedWeight> values, std::size_t slots,
-                       const std::vector<Parameter>& trained) {
+/// Whether all that follows the count is of weights, of each as many, the first of which is a scalar and no
+/// rate. Without slots Keras 2's SGD keeps its last steps as a momentum, Keras 3's nothing but a rate.
+bool begin_with_weight(const SavedModel& file, std::size_t slots, const std::vector<Parameter>& trained) {
   const bool is_first_scalar = !trained.empty() && trained.front().variable.rank() == 0;
-  return is_first_scalar && values.size() == std::max<std::size_t>(slots, 1) * trained.size();
+  const bool is_kept = slots > 0 || file.keras_version < "3";
+  return is_first_scalar && is_kept &&
+         file.optimizer_weights.size() == 1 + std::max<std::size_t>(slots, 1) * trained.size();
 }
 
-KerasState split(const std::vector<SavedWeight>& weights, std::size_t slots,
-                 const std::vector<Parameter>& trained) {
+KerasState split(const SavedModel& file, std::size_t slots, const std::vector<Parameter>& trained) {
+  const std::vector<SavedWeight>& weights = file.optimizer_weights;
   KerasState state;
   auto rest = weights.begin();
   if (rest != weights.end() && is_scalar(*rest) && rest->values.dtype() == DType::i64) {
     state.iterations = (rest++)->values.to_vector<std::int64_t>().front();
-    if (rest != weights.end() && is_scalar(*rest) &&
-        !begin_with_weight({rest, weights.end()}, slots, trained))
+    if (rest != weights.end() && is_scalar(*rest) && !begin_with_weight(file, slots, trained))
       state.learning_rate = (rest++)->values.item();
   }
   state.slots.assign(rest, weights.end());
@@ -168,7 +168,7 @@ std::optional<SavedOptimizer> read_keras_state(const SavedModel& file, const Opt
     return {};
   const std::vector<OptimizerSlot> slots = optimizer.slots();
   const std::vector<Parameter> weights = trained_weights(module);
-  KerasState state = split(file.optimizer_weights, slots.size(), weights);
+  KerasState state = split(file, slots.size(), weights);
   // Keras 3's Nadam has the product of its momenta behind everything else; here it follows from the count.
   if (optimizer.name() == "Nadam" && state.slots.size() % 2 == 1) state.slots.pop_back();
   SavedOptimizer saved{

@@ -26,7 +26,8 @@ Variable scaled(const Variable& x, const Variable& weight) {
 }  // namespace
 
 Attention::Attention(AttentionOptions options)
-    : AttentionLayer(options.dropout), options_(std::move(options)) {
+    : AttentionLayer(checked_dropout(options.dropout, options.name, "attention")),
+      options_(std::move(options)) {
   if (!options_.name.empty()) set_name(options_.name);
 }
 
@@ -72,7 +73,7 @@ Variable Attention::join(const std::vector<Variable>& inputs, const Context& con
 
 AdditiveAttention::AdditiveAttention(AdditiveAttentionOptions options)
     : Attention({.use_scale = options.use_scale,
-                 .dropout = options.dropout,
+                 .dropout = checked_dropout(options.dropout, options.name, "additive_attention"),
                  .use_causal_mask = options.use_causal_mask,
                  .name = std::move(options.name)}) {}
 

@@ -1,6 +1,7 @@
 #include <ronde/nn/attention_layer.h>
 
 #include <algorithm>
+#include <optional>
 
 #include <ronde/core/backend.h>
 #include <ronde/core/ops.h>
@@ -17,6 +18,12 @@ namespace {
 constexpr double kLeftOut = -1e9;
 
 }  // namespace
+
+double AttentionLayer::checked_dropout(double dropout, const std::string& name, const char* unnamed) {
+  require<UsageError>(dropout >= 0.0 && dropout < 1.0, "[", name.empty() ? unnamed : name,
+                      "] dropout must be in [0, 1), got ", dropout);
+  return dropout;
+}
 
 void AttentionLayer::require_input(const char* name, const Shape& shape, const Shape& expected) const {
   require_sequences(*this, shape);

@@ -30,7 +30,8 @@ Variable steps_of(const Variable& x) {
 }  // namespace
 
 MultiHeadAttention::MultiHeadAttention(MultiHeadAttentionOptions options)
-    : AttentionLayer(options.dropout), options_(std::move(options)) {
+    : AttentionLayer(checked_dropout(options.dropout, options.name, "multi_head_attention")),
+      options_(std::move(options)) {
   if (!options_.name.empty()) set_name(options_.name);
   bool is_positive = options_.num_heads > 0 && options_.key_dim > 0 && value_dim() > 0;
   for (const std::int64_t extent : options_.output_shape) is_positive = is_positive && extent > 0;

@@ -8,6 +8,7 @@
 namespace ronde::inline v0 {
 
 Permute::Permute(const Shape& dims) : dims_(dims) {
+  require<UsageError>(dims.rank() > 0, "[", label(), "] needs a dimension");
   for (int axis = 1; axis <= dims.rank(); ++axis)
     require<UsageError>(std::count(dims.begin(), dims.end(), axis) == 1, "[", label(),
                         "] dims must have each of 1 ... ", dims.rank(), " once, got ", dims);

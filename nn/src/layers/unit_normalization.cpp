@@ -1,7 +1,6 @@
 #include <ronde/nn/unit_normalization.h>
 
 #include "module/layer_config.h"
-#include "module/precise.h"
 #include "module/unit_length.h"
 
 namespace ronde::inline v0 {
@@ -31,8 +30,7 @@ UnitNormalization::UnitNormalization(UnitNormalizationOptions options) : options
 }
 
 Variable UnitNormalization::forward(const Variable& x, const Context&) {
-  const Shape axes = unit_axes(*this, options_.axes, x.shape());
-  return cast(unit_length(precise(x), axes), x.dtype());
+  return unit_length(x, unit_axes(*this, options_.axes, x.shape()));
 }
 
 ConfigDict UnitNormalization::config() const {

@@ -4,6 +4,7 @@
 #include <ronde/models/file_io.h>
 #include <ronde/nn/attention.h>
 #include <ronde/nn/concatenate.h>
+#include <ronde/nn/conv2d.h>
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv1d.h>
 #include <ronde/nn/dot.h>
@@ -15,6 +16,7 @@
 #include <ronde/nn/repeat_vector.h>
 #include <ronde/nn/separable_conv1d.h>
 #include <ronde/nn/sequential.h>
+#include <ronde/nn/time_distributed.h>
 
 #include "models/export/onnx_reader.h"
 #include "models/testing.h"
@@ -97,6 +99,20 @@ std::unique_ptr<Graph> sequences() {
 // This file passed onnx.checker and gave the predictions to 1e-6 in onnxruntime 1.32.0.
 TEST(OnnxSequences, AreWrittenAsWhenOnnxruntimeWasAsked) {
   EXPECT_TRUE(encode_onnx(*sequences()) == read_file(golden("onnx/sequences.onnx")));
+}
+
+/// Of layers for each step: a net of images, and one layer.
+Sequential distributed() {
+  Sequential net(TimeDistributed(Sequential(Conv2D({.filters = 3, .kernel = {2, 2}}), Flatten(),
+                                            Dense({.units = 4, .activation = Activation::tanh}))),
+                 TimeDistributed(Dense({.units = 2})));
+  net.build({3, 4, 4, 2}, {.seed = 5});
+  return net;
+}
+
+// And so this one.
+TEST(OnnxSequences, StepsAreSamplesAsWhenOnnxruntimeWasAsked) {
+  EXPECT_TRUE(encode_onnx(distributed()) == read_file(golden("onnx/time_distributed.onnx")));
 }
 
 }  // namespace

@@ -6,11 +6,13 @@
 #include <ronde/nn/dense.h>
 #include <ronde/nn/flatten.h>
 #include <ronde/nn/group_normalization.h>
+#include <ronde/nn/layer_normalization.h>
 #include <ronde/nn/prelu.h>
 #include <ronde/nn/rms_normalization.h>
 #include <ronde/nn/sequential.h>
 
 #include "support/gradient_check.h"
+#include "support/message_of.h"
 
 namespace ronde::test {
 namespace {
@@ -49,6 +51,27 @@ TEST(TorchNorms, SlopesForEachPixelAreNoneOfPyTorch) {
   EXPECT_NO_THROW(assign_named_weights(net, weights));
   weights.erase("dense/bias");  // names that fit in part are looked at in both flavours
   EXPECT_EQ(assign_matching_weights(net, weights).kept, std::vector<std::string>{"dense/bias"});
+}
+
+/// Of a layer of which PyTorch has another order; its bias has the same name there.
+struct Shifted : LayerNormalization {
+  Shifted() : LayerNormalization({.axes = {1, 2, 3}, .center = false, .name = "shifted"}) {}
+  void build_weights(const Shape& input, const BuildOptions& options) override {
+    LayerNormalization::build_weights(input, options);
+    add_weight({.name = "bias"}, {2}, Initializer::zeros, options);
+  }
+};
+
+TEST(TorchNorms, NamesOfBothFlavoursDoNotTellWhichItIs) {
+  Shifted layer;
+  layer.build({2, 3, 2});
+  const Tensor gamma = Tensor::zeros({2, 3, 2}), bias = Tensor::zeros({2});
+  EXPECT_EQ(message_of<Error>([&] {
+              assign_named_weights(layer, {{"weight", gamma}, {"bias", bias}});
+            }),
+            "[weights] layer shifted has weights for the places in an image, for which PyTorch has another "
+            "order");
+  EXPECT_EQ(assign_matching_weights(layer, {{"bias", bias}}).kept, std::vector<std::string>{"gamma"});
 }
 
 // Groups of flattened pixels are of others there.

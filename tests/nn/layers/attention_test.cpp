@@ -218,7 +218,11 @@ TEST(Attention, ErrorsNameTheLayerAndValues) {
               AdditiveAttention({.name = "b"})(random_tensor({2, 4, 3}));
             }),
             "[b] takes a query, a value and perhaps a key, got 1 input");
-  EXPECT_THROW(Attention({.dropout = 1.0}), UsageError);
+  EXPECT_EQ(message_of([] { Attention({.dropout = 1.0}); }), "[attention] dropout must be in [0, 1), got 1");
+  EXPECT_EQ(message_of([] { Attention({.dropout = -0.5, .name = "a"}); }),
+            "[a] dropout must be in [0, 1), got -0.5");
+  EXPECT_EQ(message_of([] { AdditiveAttention({.dropout = 1.0}); }),
+            "[additive_attention] dropout must be in [0, 1), got 1");
 }
 
 TEST(Attention, Config) {

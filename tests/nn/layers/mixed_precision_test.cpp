@@ -17,6 +17,7 @@
 #include <ronde/nn/dense.h>
 #include <ronde/nn/depthwise_conv1d.h>
 #include <ronde/nn/depthwise_conv2d.h>
+#include <ronde/nn/dot.h>
 #include <ronde/nn/dropout.h>
 #include <ronde/nn/elu.h>
 #include <ronde/nn/embedding.h>
@@ -284,6 +285,17 @@ TEST(MixedPrecision, AttentionsComputeLikeF32) {
       steps);
   expect_near_single(
       +[] { return WithinItself<AdditiveAttention>(AdditiveAttentionOptions{}); }, steps);
+}
+
+// Which in bf16 would miss it by another of its steps, and all products with it.
+TEST(MixedPrecision, LengthsOfVectorsAreF32) {
+  const Tensor x = random_tensor({64, 100}, 8).to(DType::bf16), first = Tensor::zeros({64, 100}, x.options());
+  first.slice(1, 0, 1).fill(1.0);
+  const Variable y =
+      Dot({.axes = {1}, .normalize = true})({x.to(default_backend()), first.to(default_backend())});
+  EXPECT_EQ(y.dtype(), DType::bf16);
+  const Tensor exact = UnitNormalization()(x.to(DType::f64)).value().slice(1, 0, 1).contiguous();
+  EXPECT_EQ(values(y), exact.to(DType::f32).to(DType::bf16).to_vector<double>());
 }
 
 TEST(MixedPrecision, OneMixtureIsThere) {

@@ -157,7 +157,8 @@ TEST(MultiHeadAttention, ErrorsNameTheLayerAndValues) {
       }),
       "[multi_head_attention] num_heads, key_dim, value_dim and output_shape must be positive, got (2, 3, 3) "
       "and (2, 0)");
-  EXPECT_THROW(MultiHeadAttention({.num_heads = 2, .key_dim = 3, .dropout = 1.0}), UsageError);
+  EXPECT_EQ(message_of([] { MultiHeadAttention({.num_heads = 2, .key_dim = 3, .dropout = 1.0}); }),
+            "[multi_head_attention] dropout must be in [0, 1), got 1");
   MultiHeadAttention flat({.num_heads = 2, .key_dim = 3});
   EXPECT_EQ(message_of([&] { flat.build({4}); }),
             "[multi_head_attention] expects sequences (n, steps, features), got (1, 4)");

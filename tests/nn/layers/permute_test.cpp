@@ -35,6 +35,7 @@ TEST(Permute, NamesItselfInErrors) {
   for (const Shape& dims : {Shape{0, 1}, Shape{1, 1}, Shape{2}, Shape{1, 3}, Shape{-1}})
     EXPECT_THROW(Permute{dims}, UsageError) << to_string(dims);
   EXPECT_EQ(message_of([] { Permute({1, 3}); }), "[permute] dims must have each of 1 ... 2 once, got (1, 3)");
+  EXPECT_EQ(message_of([] { Permute(Shape{}); }), "[permute] needs a dimension");
 }
 
 TEST(RepeatVector, MakesEqualSteps) {

@@ -20,8 +20,9 @@
 ///
 /// Note [Flattened images]: Keras and Ronde flatten an image as h, w, c, a net of PyTorch as c, h, w. In the
 /// flavour `torch` the rows of what follows a Flatten (batch normalisation, then the first dense layer) are
-/// put into PyTorch's order, so that the same net written in PyTorch gives the same answers. The order of
-/// layers must be known for that: a module with a forward() of its own is taken as it is.
+/// put into PyTorch's order, so that the same net written in PyTorch gives the same answers; so are those in
+/// a TimeDistributed, whose steps are (n, steps, c, h, w) there. The order of layers must be known for that:
+/// a module with a forward() of its own is taken as it is.
 #pragma once
 
 #include <map>

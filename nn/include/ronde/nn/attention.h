@@ -16,11 +16,12 @@
 /// drops weights of the average.
 ///
 /// Steps that a mask (masking.h) of the value leaves out have no weight, unless no step is left for a step of
-/// the query: it averages all of them. The result is 0, and has its mask, where the query's leaves a step
-/// out. A mask of the key is not looked at. All that is Keras'; its class in Keras 2 takes the length of an
-/// AdditiveAttention's scale from the value, so that e has to be d there. Sources: Luong et al., "Effective
-/// approaches to attention-based neural machine translation", 2015; Bahdanau et al., "Neural machine
-/// translation by jointly learning to align and translate", 2015.
+/// the query: it averages all of them. So with a causal mask, and a value whose first steps are left out, the
+/// first steps of the query average later ones, too. The result is 0, and has its mask, where the query's
+/// leaves a step out. A mask of the key is not looked at. All that is Keras'; its class in Keras 2 takes the
+/// length of an AdditiveAttention's scale from the value, so that e has to be d there. Sources: Luong et al.,
+/// "Effective approaches to attention-based neural machine translation", 2015; Bahdanau et al., "Neural
+/// machine translation by jointly learning to align and translate", 2015.
 #pragma once
 
 #include <string>

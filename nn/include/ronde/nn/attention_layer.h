@@ -7,6 +7,7 @@
 #pragma once
 
 #include <cstdint>
+#include <string>
 #include <vector>
 
 #include <ronde/nn/dropout.h>
@@ -25,6 +26,8 @@ class RONDE_API AttentionLayer : public Module {
  protected:
   /// Of the fraction of weights that is dropped.
   explicit AttentionLayer(double dropout) : dropout_(dropout) {}
+  /// That fraction, or a UsageError of the layer of that name, or `unnamed` without one.
+  static double checked_dropout(double dropout, const std::string& name, const char* unnamed);
   void require_input(const char* name, const Shape& shape, const Shape& expected) const;
   /// scores (..., t, s) plus the causal mask, if there is to be one.
   Variable causal(const Variable& scores, const Context& context);

@@ -3,7 +3,7 @@
 ///
 /// Output channel c * depth_multiplier + m comes from input channel c. Kernel: (c * multiplier, 1, k, 1) in
 /// memory, (k, c, multiplier) in Keras' files. It is the convolution of images of one row; relu is computed
-/// by the convolution itself.
+/// by the convolution itself. Its padding is no Padding1D, as no Keras pads it causally.
 #pragma once
 
 #include <cstdint>
