@@ -113,8 +113,9 @@ std::string scores_of_products(const AttentionNodes& nodes, const std::string& q
 }
 
 std::string scores_of_sums(const AttentionNodes& nodes, const std::string& q, const std::string& k) {
-  const std::string pairs = tanh_of_pairs(nodes, scaled(nodes, "scale", q, "scaled_query"),
-                                          scaled(nodes, "scale", k, "scaled_key"));
+  const std::string key = scaled(nodes, "scale", k, "scaled_key");
+  const std::string query = scaled(nodes, "scale", q, "scaled_query");
+  const std::string pairs = tanh_of_pairs(nodes, query, key);
   return scaled(nodes, "concat_score_weight", sum_of_features(nodes, pairs), "weighted");
 }
 
