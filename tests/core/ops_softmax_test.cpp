@@ -41,6 +41,29 @@ TEST(SoftmaxInput, IsTheLogitsOfADirectResultOnly) {
   EXPECT_FALSE(softmax_input(Variable()).defined());
 }
 
+// A loss of steps works on logits, too.
+TEST(StepsAsBatch, IsOneBatchOfAllSteps) {
+  const Variable x = Variable::parameter(random_tensor({2, 3, 4}));
+  const Variable steps = steps_as_batch(x), probabilities = steps_as_batch(softmax(x));
+  EXPECT_EQ(steps.shape(), (Shape{6, 4}));
+  EXPECT_FALSE(softmax_input(steps).defined());
+  EXPECT_EQ(softmax_input(probabilities).value().to_vector<double>(), x.value().to_vector<double>());
+  EXPECT_EQ(softmax_input(probabilities).shape(), probabilities.shape());
+  EXPECT_FALSE(sigmoid_input(probabilities).defined());
+  EXPECT_EQ(sigmoid_input(steps_as_batch(sigmoid(x))).shape(), steps.shape());
+  EXPECT_TRUE(softmax_input(probabilities).requires_grad());
+  expect_gradients(
+      [](const Variables& v) {
+        const Variable p = steps_as_batch(softmax(v[0]));
+        return p * square(softmax_input(p));
+      },
+      {random_tensor({2, 3, 4})});
+  EXPECT_EQ(message_of([] {
+              steps_as_batch(random_tensor({2, 3}));
+            }),
+            "[steps_as_batch] input must be (n, steps, ...) with at least 3 axes, got shape (2, 3)");
+}
+
 TEST(SigmoidInput, IsTheLogitsOfADirectResultOnly) {
   const Variable x = Variable::parameter(random_tensor({2, 3}));
   const Variable y = sigmoid(x);

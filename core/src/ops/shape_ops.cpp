@@ -3,6 +3,7 @@
 #include <ronde/core/backend.h>
 #include <ronde/core/node.h>
 
+#include "autograd/variable_state.h"
 #include "ops/checks.h"
 #include "ops/gradients.h"
 
@@ -72,6 +73,17 @@ Variable reshape(const Variable& x, const Shape& shape) {
   auto node = std::make_shared<ReshapeNode>();
   node->x_shape = x.shape();
   return Node::record(std::move(node), {x}, y);
+}
+
+Variable steps_as_batch(const Variable& x) {
+  require(x.rank() > 2, "[steps_as_batch] input must be (n, steps, ...) with at least 3 axes, got shape ",
+          x.shape());
+  const Shape shape = x.shape().steps_as_batch();
+  Variable y = reshape(x, shape);
+  for (const auto how : {Variable::State::Origin::softmax, Variable::State::Origin::sigmoid})
+    if (const Variable input = Variable::State::input_of(x, how); input.defined())
+      Variable::State::set_origin(y, how, {reshape(input, shape)});
+  return y;
 }
 
 Variable permute(const Variable& x, const Shape& axes) {

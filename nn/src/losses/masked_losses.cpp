@@ -18,15 +18,6 @@ void check_mask(const std::string& loss, const Variable& output, const Tensor& t
           "] expects targets for ", mask[1], " steps of ", mask[0], " samples, got ", target.shape());
 }
 
-/// All steps as one batch. What is the direct result of a softmax or sigmoid still is, so that a loss finds
-/// its logits.
-Variable steps_as_batch(const Variable& output) {
-  const Shape shape = output.shape().steps_as_batch();
-  if (const Variable logits = softmax_input(output); logits.defined()) return softmax(reshape(logits, shape));
-  if (const Variable logits = sigmoid_input(output); logits.defined()) return sigmoid(reshape(logits, shape));
-  return reshape(output, shape);
-}
-
 /// mask (n, steps) times n / steps that count, both of all ranks.
 Variable weights_of_steps(const Variable& mask, const SumOverRanks& sum_over_ranks) {
   const auto samples = static_cast<double>(mask.size(0));

@@ -55,7 +55,7 @@ TimeDistributed::TimeDistributed(std::unique_ptr<Module> layer)
 Variable TimeDistributed::forward(const Variable& x, const Context& context) {
   require(x.rank() > 2, "[", label(), "] expects inputs (n, steps, ...) of at least 3 axes, got ", x.shape());
   const std::int64_t samples = x.size(0), steps = x.size(1);
-  Variable of_steps = reshape(x, x.shape().steps_as_batch());
+  Variable of_steps = steps_as_batch(x);
   if (const Tensor& mask = x.mask(); mask.defined()) {
     require(mask.rank() > 1 && mask.size(0) == samples && mask.size(1) == steps, "[", label(),
             "] expects a mask (", samples, ", ", steps, ", ...) beside inputs of shape ", x.shape(), ", got ",
@@ -66,9 +66,9 @@ Variable TimeDistributed::forward(const Variable& x, const Context& context) {
   if (context.training && context.sample_keys.defined())
     of_layer.sample_keys = step_keys(context.sample_keys, steps);
   const Variable y = (*layer_)(of_steps, of_layer);
-  const Tensor& mask = x.mask();
+  const Tensor &mask = x.mask(), &mask_of_steps = of_steps.mask();
   require(
-      !y.mask().defined() || (mask.defined() && y.mask().shares_storage_with(mask)), "[", label(),
+      !y.mask().defined() || (mask.defined() && y.mask().shares_storage_with(mask_of_steps)), "[", label(),
       "] its layer gives a mask of its own (Masking, or Embedding with mask_zero), which Keras 2 and 3 hand "
       "on in different ways: not supported");
   Variable result = reshape(y, y.shape().tail(1).batch_of(steps).batch_of(samples));

@@ -92,6 +92,9 @@ RONDE_API Tensor argmax(const Tensor& x);
 /// The elements as another floating dtype; to bf16 rounded to nearest, ties to even.
 RONDE_API Variable cast(const Variable& x, DType dtype);
 RONDE_API Variable reshape(const Variable& x, const Shape& shape);
+/// (n, steps, ...) -> (n * steps, ...), of at least three axes. The direct result of a softmax or a sigmoid
+/// still is one.
+RONDE_API Variable steps_as_batch(const Variable& x);
 RONDE_API Variable permute(const Variable& x, const Shape& axes);
 /// Elements begin .. end - 1 of `axis`. Many slices of one variable have one gradient together: each adds to
 /// its own range of it.
