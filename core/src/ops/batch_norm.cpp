@@ -88,12 +88,6 @@ struct BatchNormInferenceNode final : Node {
   }
 };
 
-void check_per_channel(const char* what, const Tensor& x, const Tensor& per_channel) {
-  require_weight("batch_norm", x, per_channel);
-  require(per_channel.shape() == Shape{x.size(-1)}, "[batch_norm] ", what, " must be (", x.size(-1),
-          ",) for an input of shape ", x.shape(), ", got shape ", per_channel.shape());
-}
-
 Tensor normalise(const Tensor& x, const Tensor& gamma, const Tensor& beta, const BatchStatistics& statistics,
                  BatchNormParams params, UnaryStage activation, const Tensor& addend = {}) {
   const Tensor y = Tensor::empty_like(x);
@@ -118,15 +112,15 @@ void check_addend(const Tensor& x, const Variable& addend, UnaryStage activation
 void check_batch_norm(const Tensor& x, const Variable& gamma, const Variable& beta) {
   require_floating("batch_norm", x);
   require(x.rank() > 1, "[batch_norm] input must be (n, ..., c), got shape ", x.shape());
-  if (gamma.defined()) check_per_channel("gamma", x, gamma.value());
-  if (beta.defined()) check_per_channel("beta", x, beta.value());
+  if (gamma.defined()) require_per_channel("batch_norm", "gamma", x, gamma.value());
+  if (beta.defined()) require_per_channel("batch_norm", "beta", x, beta.value());
 }
 
 void check_batch_norm(const Tensor& x, const Variable& gamma, const Variable& beta,
                       const BatchStatistics& statistics) {
   check_batch_norm(x, gamma, beta);
-  check_per_channel("mean", x, statistics.mean);
-  check_per_channel("variance", x, statistics.variance);
+  require_per_channel("batch_norm", "mean", x, statistics.mean);
+  require_per_channel("batch_norm", "variance", x, statistics.variance);
 }
 
 Variable batch_norm(const Variable& x, const Variable& gamma, const Variable& beta,

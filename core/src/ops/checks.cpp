@@ -60,6 +60,12 @@ Tensor indices_in_i32(const Tensor& indices) {
   return narrow;
 }
 
+void require_per_channel(const char* op, const char* what, const Tensor& x, const Tensor& weight) {
+  require_weight(op, x, weight);
+  require(weight.shape() == Shape{x.size(-1)}, "[", op, "] ", what, " must be (", x.size(-1),
+          ",) for an input of shape ", x.shape(), ", got shape ", weight.shape());
+}
+
 void require_dense(const char* op, const Tensor& x, const Tensor& weight, const Variable& bias) {
   require_rank(op, "input", x, 2, "(n, in)");
   require_rank(op, "weight", weight, 2, "(in, units)");

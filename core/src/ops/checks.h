@@ -19,6 +19,8 @@ int resolve_axis(const char* op, const Tensor& x, std::int64_t axis);
 
 /// An error unless `weight` lies where x does and has x's dtype, or is f32 beside a bf16 x.
 void require_weight(const char* op, const Tensor& x, const Tensor& weight);
+/// The same, unless `weight` also is (c), of an x (n, ..., c); `what` names it: "gamma".
+void require_per_channel(const char* op, const char* what, const Tensor& x, const Tensor& weight);
 /// An error unless these are the arguments of a dense layer; the bias may be undefined.
 void require_dense(const char* op, const Tensor& x, const Tensor& weight, const Variable& bias);
 /// An error unless dropout can be applied to x (n, ...) with these keys and this rate.

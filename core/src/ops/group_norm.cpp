@@ -119,13 +119,6 @@ struct GroupNormNode final : Node {
   }
 };
 
-void check_weight(const char* what, const Tensor& x, const Variable& weight) {
-  if (!weight.defined()) return;
-  require_weight("group_norm", x, weight.value());
-  require(weight.shape() == Shape{x.size(-1)}, "[group_norm] ", what, " must be (", x.size(-1),
-          ",) for an input of shape ", x.shape(), ", got shape ", weight.shape());
-}
-
 // Of each sample (n, c), dense.
 Tensor repeated(const Variable& weight, std::int64_t samples) {
   if (!weight.defined()) return {};
@@ -160,8 +153,8 @@ Variable group_norm(const Variable& x, const Variable& gamma, const Variable& be
   require(x.rank() > 1, "[group_norm] input must be (n, ..., c), got shape ", x.shape());
   require(params.groups > 0 && x.size(-1) % params.groups == 0, "[group_norm] ", x.size(-1),
           " channels cannot be split into ", params.groups, " groups");
-  check_weight("gamma", x.value(), gamma);
-  check_weight("beta", x.value(), beta);
+  if (gamma.defined()) require_per_channel("group_norm", "gamma", x.value(), gamma.value());
+  if (beta.defined()) require_per_channel("group_norm", "beta", x.value(), beta.value());
   if (x.dtype() == DType::bf16)
     return cast(group_norm(in_f32(x), in_f32(gamma), in_f32(beta), params), DType::bf16);
   const std::int64_t samples = x.size(0);
