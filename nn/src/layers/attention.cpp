@@ -65,8 +65,7 @@ Variable Attention::join(const std::vector<Variable>& inputs, const Context& con
   require_input("value", values.shape(), {n, s, values.size(2)});
   require_input(inputs.size() == 2 ? "value" : "key", key.shape(), {n, s, query.size(2)});
   const Variable weights = dropped(weights_of(scores(query, key), values, context), context);
-  Variable result = matmul(weights, values);
-  if (const Tensor mask = mask_column(*this, query); mask.defined()) result = result * Variable(mask);
+  Variable result = zeroed(matmul(weights, values), mask_column(*this, query));
   result.set_mask(query.mask());
   return result;
 }
