@@ -29,7 +29,6 @@ BatchNormalization::BatchNormalization(BatchNormalizationOptions options) : opti
 }
 
 void BatchNormalization::build_weights(const Shape& input, const BuildOptions& options) {
-  require(input.rank() >= 2, "[", label(), "] expects inputs of shape (n, ..., channels), got ", input);
   require_last_axis(*this, options_.axis, input);
   const Shape channels{input.back()};
   const auto add = [&](const char* name, const Initializer& initializer, const Regularizer& regularizer) {

@@ -22,7 +22,6 @@ std::int64_t GroupNormalization::groups_of(std::int64_t channels) const {
 }
 
 void GroupNormalization::build_weights(const Shape& input, const BuildOptions& options) {
-  require(input.rank() >= 2, "[", label(), "] expects inputs of shape (n, ..., channels), got ", input);
   require_last_axis(*this, options_.axis, input);
   channels_ = input.back();
   groups_of(channels_);

@@ -24,6 +24,7 @@ void require_positive(const Module& layer, const char* what, Size2d size, std::i
 }
 
 void require_last_axis(const Module& layer, std::int64_t axis, const Shape& shape) {
+  require(shape.rank() >= 2, "[", layer.label(), "] expects inputs of shape (n, ..., channels), got ", shape);
   require<UsageError>(axis == -1 || axis == static_cast<std::int64_t>(shape.rank()) - 1, "[", layer.label(),
                       "] axis: ", axis, " of inputs ", shape, " is not supported, only the last axis");
 }

@@ -18,7 +18,7 @@ void require_window_fits(const Module& layer, const Shape& shape, Size2d window,
 /// Both extents are positive and at most `most`, of which no product of two overflows.
 void require_positive(const Module& layer, const char* what, Size2d size,
                       std::int64_t most = std::numeric_limits<std::int32_t>::max());
-/// `axis` is -1, or the last of `shape`'s.
+/// `shape` is (n, ..., channels), and `axis` -1 or its last.
 void require_last_axis(const Module& layer, std::int64_t axis, const Shape& shape);
 
 }  // namespace ronde::inline v0

@@ -16,7 +16,6 @@ RMSNormalization::RMSNormalization(RMSNormalizationOptions options) : options_(s
 }
 
 void RMSNormalization::build_weights(const Shape& input, const BuildOptions& options) {
-  require(input.rank() >= 2, "[", label(), "] expects inputs of shape (n, ..., channels), got ", input);
   require_last_axis(*this, options_.axis, input);
   scale_ = add_weight({.name = "scale"}, {input.back()}, Initializer::ones, options);
 }
