@@ -10,9 +10,7 @@ namespace ronde::inline v0 {
 Conv1D::Conv1D(Conv1DOptions options) : options_(std::move(options)) {
   if (!options_.name.empty()) set_name(options_.name);
   require_filters(*this, options_.filters, options_.groups);
-  require_positive(*this, "kernel", options_.kernel);
-  require_positive(*this, "strides", options_.strides);
-  require_positive(*this, "dilation", options_.dilation);
+  require_positive_window(*this, options_);
 }
 
 void Conv1D::build_weights(const Shape& input, const BuildOptions& options) {

@@ -1,5 +1,6 @@
 #include <ronde/nn/conv1d_transpose.h>
 
+#include "layers/fused_activation.h"
 #include "layers/kernel_and_bias.h"
 #include "layers/layer_checks.h"
 #include "layers/sequences.h"
@@ -9,9 +10,7 @@ namespace ronde::inline v0 {
 Conv1DTranspose::Conv1DTranspose(Conv1DTransposeOptions options) : options_(std::move(options)) {
   if (!options_.name.empty()) set_name(options_.name);
   require_filters(*this, options_.filters);
-  require_positive(*this, "kernel", options_.kernel);
-  require_positive(*this, "strides", options_.strides);
-  require_positive(*this, "dilation", options_.dilation);
+  require_positive_window(*this, options_);
   const std::int64_t more = options_.output_padding.value_or(0);
   require<UsageError>(more >= 0 && more < options_.strides, "[", label(),
                       "] output_padding must be from 0 up to below the strides, ", options_.strides, ", got ",
@@ -37,10 +36,8 @@ Variable Conv1DTranspose::forward(const Variable& x, const Context&) {
   Conv2dTransposeOptions call{
       .stride = {1, options_.strides}, .padding = options_.padding, .dilation = {1, options_.dilation}};
   if (options_.output_padding) call.output_padding = Size2d{0, *options_.output_padding};
-  const bool relu = options_.activation == Activation::relu;
-  if (relu) call.epilogue = Epilogue::relu;
-  const Variable y = from_row(conv2d_transpose(row, kernel_, bias_, call));
-  return relu ? y : apply_activation(options_.activation, y);
+  call.epilogue = epilogue_of(options_.activation);
+  return apply_rest(options_.activation, from_row(conv2d_transpose(row, kernel_, bias_, call)));
 }
 
 ConfigDict Conv1DTranspose::config() const {

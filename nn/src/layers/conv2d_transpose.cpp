@@ -1,5 +1,6 @@
 #include <ronde/nn/conv2d_transpose.h>
 
+#include "layers/fused_activation.h"
 #include "layers/image_checks.h"
 #include "layers/kernel_and_bias.h"
 #include "layers/layer_checks.h"
@@ -9,9 +10,7 @@ namespace ronde::inline v0 {
 Conv2DTranspose::Conv2DTranspose(Conv2DTransposeOptions options) : options_(std::move(options)) {
   if (!options_.name.empty()) set_name(options_.name);
   require_filters(*this, options_.filters);
-  require_positive(*this, "kernel", options_.kernel);
-  require_positive(*this, "strides", options_.strides);
-  require_positive(*this, "dilation", options_.dilation);
+  require_positive_window(*this, options_);
   const Size2d s = options_.strides, d = options_.dilation;
   const auto [h, w] = options_.output_padding.value_or(Size2d{0, 0});
   require<UsageError>(h >= 0 && w >= 0 && h < s.h && w < s.w, "[", label(),
@@ -36,14 +35,13 @@ void Conv2DTranspose::build_weights(const Shape& input, const BuildOptions& opti
 Variable Conv2DTranspose::forward(const Variable& x, const Context&) {
   require_images(*this, x.shape());
   require_channels(*this, x, kernel_.size(0));
-  const bool fused = options_.activation == Activation::relu;
   const Variable y = conv2d_transpose(x, kernel_, bias_,
                                       {.stride = options_.strides,
                                        .padding = options_.padding,
                                        .dilation = options_.dilation,
                                        .output_padding = options_.output_padding,
-                                       .epilogue = fused ? Epilogue::relu : Epilogue::none});
-  return fused ? y : apply_activation(options_.activation, y);
+                                       .epilogue = epilogue_of(options_.activation)});
+  return apply_rest(options_.activation, y);
 }
 
 ConfigDict Conv2DTranspose::config() const {

@@ -1,9 +1,7 @@
 /// What the layers of one conv2d do: check their images, convolve them, apply the activation.
 #pragma once
 
-#include <ronde/core/ops.h>
-#include <ronde/nn/activation.h>
-
+#include "layers/fused_activation.h"
 #include "layers/image_checks.h"
 #include "layers/layer_checks.h"
 
@@ -13,14 +11,13 @@ namespace ronde::inline v0 {
 template <class Options>
 Conv2dCall conv2d_call(const Options& options, const Variable& kernel, const Variable& bias,
                        std::int64_t groups) {
-  const bool relu = options.activation == Activation::relu;
   return {.weight = kernel,
           .bias = bias,
           .options = {.stride = options.strides,
                       .padding = options.padding,
                       .dilation = options.dilation,
                       .groups = groups,
-                      .epilogue = relu ? Epilogue::relu : Epilogue::none}};
+                      .epilogue = epilogue_of(options.activation)}};
 }
 
 /// By a Conv2D or DepthwiseConv2D, of images with margins of zeros around them.
@@ -32,8 +29,7 @@ Variable convolve_images(const Layer& layer, const Variable& x, const Margins2d&
   const auto& options = layer.options();
   require_window_fits(layer, x.shape(), options.kernel, options.dilation, options.padding, margins);
   call.options.margins = margins;
-  const Variable y = conv2d(x, call.weight, call.bias, call.options);
-  return call.options.epilogue == Epilogue::relu ? y : apply_activation(options.activation, y);
+  return apply_rest(options.activation, conv2d(x, call.weight, call.bias, call.options));
 }
 
 }  // namespace ronde::inline v0

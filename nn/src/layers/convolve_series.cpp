@@ -1,5 +1,6 @@
 #include "layers/convolve_series.h"
 
+#include "layers/fused_activation.h"
 #include "layers/sequences.h"
 
 namespace ronde::inline v0 {
@@ -34,10 +35,8 @@ Conv2dOptions series_call(const Module& layer, std::int64_t steps, const SeriesW
 
 Variable convolve_row(const Variable& row, const Variable& kernel, const Variable& bias, Conv2dOptions call,
                       Activation::Kind activation) {
-  const bool relu = activation == Activation::relu;
-  call.epilogue = relu ? Epilogue::relu : Epilogue::none;
-  const Variable y = from_row(conv2d(row, kernel, bias, call));
-  return relu ? y : apply_activation(activation, y);
+  call.epilogue = epilogue_of(activation);
+  return apply_rest(activation, from_row(conv2d(row, kernel, bias, call)));
 }
 
 }  // namespace ronde::inline v0

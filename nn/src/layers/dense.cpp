@@ -2,6 +2,7 @@
 #include <ronde/core/ops.h>
 #include <ronde/nn/dense.h>
 
+#include "layers/fused_activation.h"
 #include "layers/kernel_and_bias.h"
 
 namespace ronde::inline v0 {
@@ -26,19 +27,17 @@ Variable Dense::forward(const Variable& x, const Context&) {
   require(x.shape().back() == inputs, "[", label(), "] expects ", counted(inputs, "input"), ", got ",
           x.shape().back());
   const Variable rows = x.rank() == 2 ? x : reshape(x, {x.shape().count() / inputs, inputs});
-  const Epilogue epilogue = call().epilogue;
-  Variable y = dense(rows, kernel_, bias_, epilogue);
+  Variable y = dense(rows, kernel_, bias_, epilogue_of(options_.activation));
   if (x.rank() != 2) {
     Shape shape = x.shape();
     shape[-1] = options_.units;
     y = reshape(y, shape);
   }
-  return epilogue == Epilogue::relu ? y : apply_activation(options_.activation, y);
+  return apply_rest(options_.activation, y);
 }
 
 DenseCall Dense::call() const {
-  const bool relu = options_.activation == Activation::relu;
-  return {kernel_, bias_, relu ? Epilogue::relu : Epilogue::none};
+  return {kernel_, bias_, epilogue_of(options_.activation)};
 }
 
 ConfigDict Dense::config() const {

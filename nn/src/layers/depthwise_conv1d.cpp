@@ -9,9 +9,7 @@ namespace ronde::inline v0 {
 DepthwiseConv1D::DepthwiseConv1D(DepthwiseConv1DOptions options) : options_(std::move(options)) {
   if (!options_.name.empty()) set_name(options_.name);
   require_depth_multiplier(*this, options_.depth_multiplier);
-  require_positive(*this, "kernel", options_.kernel);
-  require_positive(*this, "strides", options_.strides);
-  require_positive(*this, "dilation", options_.dilation);
+  require_positive_window(*this, options_);
 }
 
 void DepthwiseConv1D::build_weights(const Shape& input, const BuildOptions& options) {

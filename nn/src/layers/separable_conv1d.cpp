@@ -10,9 +10,7 @@ SeparableConv1D::SeparableConv1D(SeparableConv1DOptions options) : options_(std:
   if (!options_.name.empty()) set_name(options_.name);
   require_filters(*this, options_.filters);
   require_depth_multiplier(*this, options_.depth_multiplier);
-  require_positive(*this, "kernel", options_.kernel);
-  require_positive(*this, "strides", options_.strides);
-  require_positive(*this, "dilation", options_.dilation);
+  require_positive_window(*this, options_);
 }
 
 void SeparableConv1D::build_weights(const Shape& input, const BuildOptions& options) {

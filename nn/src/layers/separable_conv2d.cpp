@@ -1,6 +1,7 @@
 #include <ronde/nn/separable_conv2d.h>
 
 #include "layers/depthwise_options.h"
+#include "layers/fused_activation.h"
 #include "layers/image_checks.h"
 
 namespace ronde::inline v0 {
@@ -9,9 +10,7 @@ SeparableConv2D::SeparableConv2D(SeparableConv2DOptions options) : options_(std:
   if (!options_.name.empty()) set_name(options_.name);
   require_filters(*this, options_.filters);
   require_depth_multiplier(*this, options_.depth_multiplier);
-  require_positive(*this, "kernel", options_.kernel);
-  require_positive(*this, "strides", options_.strides);
-  require_positive(*this, "dilation", options_.dilation);
+  require_positive_window(*this, options_);
 }
 
 void SeparableConv2D::build_weights(const Shape& input, const BuildOptions& options) {
@@ -38,10 +37,8 @@ Variable SeparableConv2D::forward(const Variable& x, const Context&) {
                                     .padding = options_.padding,
                                     .dilation = options_.dilation,
                                     .groups = channels});
-  const bool fused = options_.activation == Activation::relu;
-  const Variable y =
-      conv2d(filtered, pointwise_, bias_, {.epilogue = fused ? Epilogue::relu : Epilogue::none});
-  return fused ? y : apply_activation(options_.activation, y);
+  const Epilogue epilogue = epilogue_of(options_.activation);
+  return apply_rest(options_.activation, conv2d(filtered, pointwise_, bias_, {.epilogue = epilogue}));
 }
 
 ConfigDict SeparableConv2D::config() const {
