@@ -9,6 +9,7 @@
 #include <ronde/nn/weight_layout.h>
 
 #include "export/flattened_images.h"
+#include "state/find_module.h"
 
 namespace ronde::inline v0 {
 
@@ -72,8 +73,9 @@ std::string in_module_of_two(const SplitName& name) {
 template <class Layer>
 std::set<std::string> paths_of(const Module& net) {
   std::set<std::string> paths;
-  if (dynamic_cast<const Layer*>(&net) != nullptr) paths.insert(net.path());
-  for (const Module* child : net.children()) paths.merge(paths_of<Layer>(*child));
+  for_each_module(net, [&](const Module& module) {
+    if (dynamic_cast<const Layer*>(&module) != nullptr) paths.insert(module.path());
+  });
   return paths;
 }
 

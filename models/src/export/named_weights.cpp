@@ -5,6 +5,7 @@
 #include <set>
 
 #include "export/named_weight.h"
+#include "state/find_module.h"
 
 namespace ronde::inline v0 {
 
@@ -30,10 +31,11 @@ std::vector<NamedWeight> weights_named_as(const NamedTensors& file, const Module
 }
 
 void require_weights_of_torch(const Module& net) {
-  require<UsageError>(dynamic_cast<const Recurrent*>(&net) == nullptr, "[weights] ", net.label(),
-                      ": PyTorch has other weights for a recurrent layer, with two biases; use "
-                      "WeightNames::keras");
-  for (const Module* child : net.children()) require_weights_of_torch(*child);
+  for_each_module(net, [](const Module& module) {
+    require<UsageError>(dynamic_cast<const Recurrent*>(&module) == nullptr, "[weights] ", module.label(),
+                        ": PyTorch has other weights for a recurrent layer, with two biases; use "
+                        "WeightNames::keras");
+  });
 }
 
 }  // namespace

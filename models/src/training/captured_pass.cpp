@@ -15,7 +15,7 @@
 #include <ronde/nn/rmsprop.h>
 #include <ronde/nn/sgd.h>
 
-#include "training/find_module.h"
+#include "state/find_module.h"
 
 namespace ronde::inline v0 {
 

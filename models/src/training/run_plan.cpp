@@ -12,7 +12,7 @@
 #include <ronde/nn/output_losses.h>
 
 #include "json/json.h"
-#include "training/find_module.h"
+#include "state/find_module.h"
 #include "training/hash64.h"
 #include "weights/keras_config.h"
 

@@ -8,8 +8,8 @@
 #include <ronde/core/whole_numbers.h>
 #include <ronde/distributed/nccl_communicator.h>
 
+#include "state/find_module.h"
 #include "training/captured_pass.h"
-#include "training/find_module.h"
 
 namespace ronde::inline v0 {
 
