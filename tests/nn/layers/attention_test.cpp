@@ -5,6 +5,7 @@
 #include <ronde/nn/attention.h>
 
 #include "nn/config_json.h"
+#include "nn/self_attention.h"
 #include "nn/testing.h"
 
 namespace ronde::test {
@@ -104,17 +105,6 @@ TEST(AdditiveAttention, IsTheNaiveFormula) {
   expect_formula(plain, score(plain, false),
                  [](std::size_t, std::size_t i, std::size_t j) { return j <= i; });
 }
-
-/// One input as query, value and key, so that helpers for one input take it.
-template <class Layer>
-struct SelfAttention : Module {
-  Layer layer;
-  template <class Options>
-  explicit SelfAttention(const Options& options) : layer(options) {
-    add_module("attention", layer);
-  }
-  Variable forward(const Variable& x, const Context& context) override { return layer({x, x}, context); }
-};
 
 template <class Layer, class Options>
 void expect_gradients_of_weights(const Options& options, std::size_t weights) {

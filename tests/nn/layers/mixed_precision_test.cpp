@@ -54,6 +54,7 @@
 #include <ronde/nn/zero_padding1d.h>
 #include <ronde/nn/zero_padding2d.h>
 
+#include "nn/self_attention.h"
 #include "nn/testing.h"
 
 namespace ronde::test {
@@ -261,30 +262,18 @@ TEST(MixedPrecision, LayersOfSequencesComputeLikeF32) {
       +[] { return ZeroPadding1D(); }, steps);
 }
 
-/// Of one input, which is all that an attention takes.
-template <class Layer>
-struct WithinItself : Module {
-  Layer layer;
-  template <class Options>
-  explicit WithinItself(const Options& options) : layer(options) {
-    add_module("attention", layer);
-  }
-  WithinItself(WithinItself&& other) : layer(std::move(other.layer)) { add_module("attention", layer); }
-  Variable forward(const Variable& x, const Context& context) override { return layer({x, x}, context); }
-};
-
 TEST(MixedPrecision, AttentionsComputeLikeF32) {
   const Shape steps{9, 4};
   expect_near_single(
-      +[] { return WithinItself<Attention>(AttentionOptions{.use_scale = true, .use_causal_mask = true}); },
+      +[] { return SelfAttention<Attention>(AttentionOptions{.use_scale = true, .use_causal_mask = true}); },
       steps);
   expect_near_single(
       +[] {
-        return WithinItself<Attention>(AttentionOptions{.use_scale = true, .score_mode = ScoreMode::concat});
+        return SelfAttention<Attention>(AttentionOptions{.use_scale = true, .score_mode = ScoreMode::concat});
       },
       steps);
   expect_near_single(
-      +[] { return WithinItself<AdditiveAttention>(AdditiveAttentionOptions{}); }, steps);
+      +[] { return SelfAttention<AdditiveAttention>(AdditiveAttentionOptions{}); }, steps);
 }
 
 // Which in bf16 would miss it by another of its steps, and all products with it.
