@@ -5,6 +5,7 @@
 #include <ronde/core/ops.h>
 #include <ronde/core/random.h>
 #include <ronde/models/saved_model.h>
+#include <ronde/nn/fbeta_score.h>
 #include <ronde/nn/graph.h>
 #include <ronde/nn/multi_head_attention.h>
 #include <ronde/nn/sequential.h>
@@ -103,6 +104,17 @@ TEST_P(Tagger, IsEvaluatedAsInKeras) {
   for (const ConfigValue& weight : keras_.at("weights").as_list())
     weighted.sample_weight.push_back(weight.as_double());
   expect_evaluation("weighted_evaluation", weighted);
+}
+
+// One that has sums for each class. Of all classes together it is the accuracy.
+TEST_P(Tagger, TellsMetricsTheShapeOfAStep) {
+  Model model = Model::load(golden(file("net.keras")));
+  model.compile({.optimizer = std::make_unique<SGD>(),
+                 .loss = std::make_unique<CategoricalCrossentropy>(),
+                 .metrics = {std::make_shared<F1Score>(FBetaOptions{.average = ScoreAverage::micro})}});
+  const InMemoryDataset data(rows().slice(0, 0, 8), one_hot(labels(), 3));
+  EXPECT_NEAR(model.evaluate(data).logs.at("f1_score"), keras_.at("evaluation").at("accuracy").as_double(),
+              1e-7);
 }
 
 INSTANTIATE_TEST_SUITE_P(Versions, Tagger,
