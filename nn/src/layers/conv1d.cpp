@@ -4,6 +4,7 @@
 #include "layers/kernel_and_bias.h"
 #include "layers/layer_checks.h"
 #include "layers/sequences.h"
+#include "layers/window_config.h"
 
 namespace ronde::inline v0 {
 
@@ -38,11 +39,7 @@ Variable Conv1D::forward(const Variable& x, const Context&) {
 ConfigDict Conv1D::config() const {
   ConfigDict config = layer_config(*this);
   config.emplace_back("filters", options_.filters);
-  config.emplace_back("kernel_size", ConfigList{options_.kernel});
-  config.emplace_back("strides", ConfigList{options_.strides});
-  config.emplace_back("padding", to_string(options_.padding));
-  config.emplace_back("data_format", "channels_last");
-  config.emplace_back("dilation_rate", ConfigList{options_.dilation});
+  append_window(options_, config);
   config.emplace_back("groups", options_.groups);
   append_kernel_and_bias(options_, config);
   return config;

@@ -4,6 +4,7 @@
 #include "layers/image_checks.h"
 #include "layers/kernel_and_bias.h"
 #include "layers/layer_checks.h"
+#include "layers/window_config.h"
 
 namespace ronde::inline v0 {
 
@@ -45,11 +46,7 @@ Conv2dCall Conv2D::call() const {
 ConfigDict Conv2D::config() const {
   ConfigDict config = layer_config(*this);
   config.emplace_back("filters", options_.filters);
-  config.emplace_back("kernel_size", pair(options_.kernel));
-  config.emplace_back("strides", pair(options_.strides));
-  config.emplace_back("padding", to_string(options_.padding));
-  config.emplace_back("data_format", "channels_last");
-  config.emplace_back("dilation_rate", pair(options_.dilation));
+  append_window(options_, config);
   config.emplace_back("groups", options_.groups);
   append_kernel_and_bias(options_, config);
   return config;

@@ -3,6 +3,7 @@
 #include "layers/convolve.h"
 #include "layers/depthwise_options.h"
 #include "layers/image_checks.h"
+#include "layers/window_config.h"
 
 namespace ronde::inline v0 {
 
@@ -37,12 +38,8 @@ Conv2dCall DepthwiseConv2D::call() const {
 
 ConfigDict DepthwiseConv2D::config() const {
   ConfigDict config = layer_config(*this);
-  config.emplace_back("kernel_size", pair(options_.kernel));
-  config.emplace_back("strides", pair(options_.strides));
-  config.emplace_back("padding", to_string(options_.padding));
+  append_window(options_, config);
   config.emplace_back("depth_multiplier", options_.depth_multiplier);
-  config.emplace_back("data_format", "channels_last");
-  config.emplace_back("dilation_rate", pair(options_.dilation));
   append_depthwise(options_, config);
   return config;
 }

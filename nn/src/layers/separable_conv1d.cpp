@@ -3,6 +3,7 @@
 #include "layers/convolve_series.h"
 #include "layers/depthwise_options.h"
 #include "layers/sequences.h"
+#include "layers/window_config.h"
 
 namespace ronde::inline v0 {
 
@@ -39,11 +40,7 @@ Variable SeparableConv1D::forward(const Variable& x, const Context&) {
 ConfigDict SeparableConv1D::config() const {
   ConfigDict config = layer_config(*this);
   config.emplace_back("filters", options_.filters);
-  config.emplace_back("kernel_size", ConfigList{options_.kernel});
-  config.emplace_back("strides", ConfigList{options_.strides});
-  config.emplace_back("padding", to_string(options_.padding));
-  config.emplace_back("data_format", "channels_last");
-  config.emplace_back("dilation_rate", ConfigList{options_.dilation});
+  append_window(options_, config);
   config.emplace_back("depth_multiplier", options_.depth_multiplier);
   append_depthwise(options_, config);
   return config;

@@ -3,6 +3,7 @@
 #include "layers/depthwise_options.h"
 #include "layers/fused_activation.h"
 #include "layers/image_checks.h"
+#include "layers/window_config.h"
 
 namespace ronde::inline v0 {
 
@@ -44,11 +45,7 @@ Variable SeparableConv2D::forward(const Variable& x, const Context&) {
 ConfigDict SeparableConv2D::config() const {
   ConfigDict config = layer_config(*this);
   config.emplace_back("filters", options_.filters);
-  config.emplace_back("kernel_size", pair(options_.kernel));
-  config.emplace_back("strides", pair(options_.strides));
-  config.emplace_back("padding", to_string(options_.padding));
-  config.emplace_back("data_format", "channels_last");
-  config.emplace_back("dilation_rate", pair(options_.dilation));
+  append_window(options_, config);
   config.emplace_back("depth_multiplier", options_.depth_multiplier);
   append_depthwise(options_, config);
   return config;

@@ -63,14 +63,14 @@ TEST(LayerConfig, WritesTheKeysThatEveryKerasKnows) {
     "bias_initializer": {"class_name": "Zeros", "config": {}}})");
   expect_config(DepthwiseConv2D({.strides = {2, 2}, .padding = Padding::same, .depth_multiplier = 2}), R"({
     "name": "depthwise_conv2d", "trainable": true, "dtype": "float32", "kernel_size": [3, 3],
-    "strides": [2, 2], "padding": "same", "depth_multiplier": 2, "data_format": "channels_last",
-    "dilation_rate": [1, 1], "activation": "linear", "use_bias": true,
+    "strides": [2, 2], "padding": "same", "data_format": "channels_last",
+    "dilation_rate": [1, 1], "depth_multiplier": 2, "activation": "linear", "use_bias": true,
     "depthwise_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
     "bias_initializer": {"class_name": "Zeros", "config": {}}})");
   expect_config(DepthwiseConv1D({.strides = 2, .padding = Padding::same, .depth_multiplier = 2}), R"({
     "name": "depthwise_conv1d", "trainable": true, "dtype": "float32", "kernel_size": [3],
-    "strides": [2], "padding": "same", "depth_multiplier": 2, "data_format": "channels_last",
-    "dilation_rate": [1], "activation": "linear", "use_bias": true,
+    "strides": [2], "padding": "same", "data_format": "channels_last",
+    "dilation_rate": [1], "depth_multiplier": 2, "activation": "linear", "use_bias": true,
     "depthwise_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
     "bias_initializer": {"class_name": "Zeros", "config": {}}})");
   expect_config(SeparableConv1D({.filters = 8,
@@ -96,20 +96,20 @@ TEST(LayerConfig, WritesTheKeysThatEveryKerasKnows) {
       Conv2DTranspose({.filters = 8, .kernel = {2, 3}, .strides = {2, 1}, .padding = Padding::same}),
       R"({
     "name": "conv2d_transpose", "trainable": true, "dtype": "float32", "filters": 8, "kernel_size": [2, 3],
-    "strides": [2, 1], "padding": "same", "output_padding": null, "data_format": "channels_last",
-    "dilation_rate": [1, 1], "activation": "linear", "use_bias": true,
+    "strides": [2, 1], "padding": "same", "data_format": "channels_last",
+    "dilation_rate": [1, 1], "output_padding": null, "activation": "linear", "use_bias": true,
     "kernel_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
     "bias_initializer": {"class_name": "Zeros", "config": {}}})");
   expect_config(Conv2DTranspose({.filters = 8, .strides = {2, 3}, .output_padding = Size2d{0, 2}}), R"({
     "name": "conv2d_transpose", "trainable": true, "dtype": "float32", "filters": 8, "kernel_size": [3, 3],
-    "strides": [2, 3], "padding": "valid", "output_padding": [0, 2], "data_format": "channels_last",
-    "dilation_rate": [1, 1], "activation": "linear", "use_bias": true,
+    "strides": [2, 3], "padding": "valid", "data_format": "channels_last",
+    "dilation_rate": [1, 1], "output_padding": [0, 2], "activation": "linear", "use_bias": true,
     "kernel_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
     "bias_initializer": {"class_name": "Zeros", "config": {}}})");
   expect_config(Conv2DTranspose({.filters = 8, .dilation = {1, 2}}), R"({
     "name": "conv2d_transpose", "trainable": true, "dtype": "float32", "filters": 8, "kernel_size": [3, 3],
-    "strides": [1, 1], "padding": "valid", "output_padding": null, "data_format": "channels_last",
-    "dilation_rate": [1, 2], "activation": "linear", "use_bias": true,
+    "strides": [1, 1], "padding": "valid", "data_format": "channels_last",
+    "dilation_rate": [1, 2], "output_padding": null, "activation": "linear", "use_bias": true,
     "kernel_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
     "bias_initializer": {"class_name": "Zeros", "config": {}}})");
   expect_config(Dense({.units = 10,
@@ -155,8 +155,8 @@ TEST(LayerConfig, WritesTheKeysThatEveryKerasKnows) {
           {.filters = 2, .strides = 3, .padding = Padding::same, .output_padding = 1, .use_bias = false}),
       R"({
     "name": "conv1d_transpose", "trainable": true, "dtype": "float32", "filters": 2, "kernel_size": [3],
-    "strides": [3], "padding": "same", "output_padding": [1], "data_format": "channels_last",
-    "dilation_rate": [1], "activation": "linear", "use_bias": false,
+    "strides": [3], "padding": "same", "data_format": "channels_last",
+    "dilation_rate": [1], "output_padding": [1], "activation": "linear", "use_bias": false,
     "kernel_initializer": {"class_name": "GlorotUniform", "config": {"seed": null}},
     "bias_initializer": {"class_name": "Zeros", "config": {}}})");
   expect_config(MaxPooling1D({.pool = 3}), R"({
